@@ -212,7 +212,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo-file bytes.txt", 2, ("bytes.txt",)),
     ("status --workspace toml", 2, ("goldpan.toml", "not valid TOML")),
     ("status --workspace secret", 2, ("goldpan.toml", "GITHUB_TOKEN")),
-    ("mine --repo a/b --from-backup good.jsonl --workspace file", 1, ("file", "--workspace")),
+    ("mine --repo a/b --from-backup good.jsonl --workspace file", 2, ("file", "not a workspace")),
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
     ("audit none", 2, ("no dataset or file none", "a dataset's name")),
     ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl does not exist", "backup")),

@@ -188,3 +188,22 @@ def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:
     done = run(*line.split(), folder=folder)
     assert done.code == 0, done.err
     assert "repositories" in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "problem", "remedy"),
+    [
+        ("build qa --limit ten", "'ten' is not a whole number", "goldpan build qa -h"),
+        ("prune --older-than soon", "'soon' is not a number", "goldpan prune -h"),
+        ("build qa --limit 0", "Must be >= 1", "goldpan build qa -h"),
+        ("mine --repo a/b --via soap", 'Choose from: "auto"', "goldpan mine -h"),
+        ("--nonsense", "Unknown option: --nonsense", "behind it"),
+        ("diff file demo/datasets/qa", "file is a file, not a dataset", "name or directory"),
+        ("filter --concurrency 3", "Unknown option", "goldpan.toml"),
+        ("evaluate run --set C", "--set 'C' has no value", "name=value"),
+    ],
+)
+def test_a_wrong_word_is_told_with_what_may_stand(
+    folder: Path, line: str, problem: str, remedy: str
+) -> None:
+    sentence(run(*line.split(), folder=folder), 2, problem, remedy)

@@ -31,6 +31,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 _OF_PAIRS: Mapping[str, Kind] = {"profile": "profile", "rules": "rules"}
 """The kinds of what options name; a profile is the filters' where rules are asked for, too."""
+_NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
 _OF_TYPE = re.compile(r"(STR|INT|FLOAT|PATH|CHOICE)\b")
 """What cyclopts calls values by their types."""
 
@@ -51,6 +52,8 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
         error.value = ", ".join(map(str, error.value))
     if isinstance(error, cyclopts.CoercionError) and error.argument is not None:
         error.target_type = single_type(error.argument.hint)
+        if error.token is not None and error.target_type in _NUMBERS:
+            error.msg = f"{error.token.value!r} is not {_NUMBERS[error.target_type]}"
     problem = str(error).rstrip(".")
     if isinstance(error, cyclopts.UnknownOptionError):
         name = (error.token.keyword or "").strip("-").replace("-", "_")
@@ -74,7 +77,10 @@ def _no_command(error: cyclopts.UnknownCommandError, group: str) -> UsageError:
     if not group:
         remedy = question(word, known) or "Run goldpan -h for help"
         if word.startswith("-"):
-            remedy = "Options of a command stand behind it; run goldpan -h for help"
+            return UsageError(
+                f"Unknown option: {word}",
+                "Options of a command stand behind it; run goldpan -h for help",
+            )
         return UsageError(f"There is no command {word!r}", remedy)
     near, remedy = suggested(word, known), f"Choose {choices(known)}"
     if group == "build":

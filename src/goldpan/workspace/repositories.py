@@ -116,6 +116,10 @@ def find_dataset(self: OpenWorkspace, dataset: Path | str | Dataset) -> Dataset:
     if isinstance(dataset, Dataset):
         return dataset
     is_name = len(Path(dataset).parts) == 1 and not Path(dataset).is_dir()
+    if Path(dataset).is_file() and not self.layout.dataset(str(dataset)).is_dir():
+        raise UsageError(
+            f"{dataset} is a file, not a dataset", "Give a dataset's name or directory"
+        )
     directory = self.layout.dataset(str(dataset)) if is_name else find_directory(dataset)
     return Dataset(directory, workspace=self)
 
