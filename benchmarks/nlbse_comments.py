@@ -36,8 +36,6 @@ from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, co
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
 FIFTHS = ("document", "document:1", "document:2", "document:3", "document:4")
 NEAR = ("--set", "context=neighbours")
-PLACES = ("--set", "context=places")
-FROZEN = ("--set", "epochs=0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +55,7 @@ ENTRIES = (
     Entry("tfidf-svm, sentence alone", ("--model", "tfidf-svm"), quick=True),
     Entry("tfidf-svm, neighbours", ("--model", "tfidf-svm", *NEAR), quick=True),
     Entry("embeddings, neighbours", ("--model", "embeddings", *NEAR)),
-    Entry("stacked, no trunk", ("--model", "stacked", *FROZEN), quick=True),
-    Entry("stacked, seed 0", ("--model", "stacked"), shown=True),
-    Entry("stacked, seed 1", ("--model", "stacked", "--seed", "1")),
-    Entry("stacked, two trunks", ("--model", "stacked", "--set", "seeds=2")),
-    Entry("stacked with places, no trunk", ("--model", "stacked", *PLACES, *FROZEN), quick=True),
-    Entry("stacked with places, seed 0", ("--model", "stacked", *PLACES), shown=True),
-    Entry("stacked with places, seed 1", ("--model", "stacked", *PLACES, "--seed", "1")),
+    Entry("ensemble, neighbours", ("--model", "ensemble", *NEAR), shown=True),
     Entry("classes held out: tfidf-svm alone", ("--model", "tfidf-svm"), True, held_out=True),
     Entry(
         "classes held out: tfidf-svm, neighbours",
@@ -71,12 +63,7 @@ ENTRIES = (
         quick=True,
         held_out=True,
     ),
-    Entry("classes held out: stacked, no trunk", ("--model", "stacked", *FROZEN), held_out=True),
-    Entry(
-        "classes held out: stacked with places, no trunk",
-        ("--model", "stacked", *PLACES, *FROZEN),
-        held_out=True,
-    ),
+    Entry("classes held out: ensemble, neighbours", ("--model", "ensemble", *NEAR), held_out=True),
 )
 
 

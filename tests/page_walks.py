@@ -41,7 +41,7 @@ NEEDS = {
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
     r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
     r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",
-    r"goldpan evaluate run .*weights=|.* --model (stacked|finetuned)": "weights: "
+    r"goldpan evaluate run .*weights=|.* --model (ensemble|finetuned)": "weights: "
     "tests/scale/test_evaluation_embedded.py",
     r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
     r"goldpan reproduce .*(--quick|--download|--no-run)": "the papers' data: "

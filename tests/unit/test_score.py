@@ -213,16 +213,6 @@ def test_a_patch_that_does_nothing_right_may_look_alike() -> None:
     assert codebleu is not None and 0.3 < codebleu <= 0.5  # the null answer has none
 
 
-def test_only_the_replace_part_counts_where_search_is_copied() -> None:
-    copied = patch("        n += 2", "        pass")
-    scores = scored([copied])
-    replaced = scores.value("codebleu_replace")
-    assert replaced is not None and replaced < 0.1
-    assert (scores.value("codebleu") or 0) > replaced
-    assert scored([RIGHT]).value("codebleu_replace") == pytest.approx(1)
-    assert scored(["no patch"]).value("codebleu_replace") == 0
-
-
 def test_without_the_files_nothing_is_applied_and_it_says_so() -> None:
     scores = scored([RIGHT], files=False)
     assert scores.value("patch_applied") is None

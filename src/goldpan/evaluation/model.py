@@ -106,9 +106,6 @@ class TrainingContext:
     reporter: Reporter
     costs: Costs
     learning: SelectionInfo = field(default_factory=SelectionInfo)
-    siblings: Callable[[], Mapping[str, pa.Table]] = dict
-    """Rows with targets of the tasks that share the data, by task: only rows that are train in
-    every one of them and lie in no other split here, so that no answer crosses a split."""
     protocol: Rules = field(default_factory=lambda: find_protocol("default"))
     validation_name: str = "the validation split"
     """Name of the rows to choose by, for readers."""
@@ -326,6 +323,7 @@ _FAMILIES = (
     "baselines",
     "boosted",
     "embedded",
+    "ensemble",
     "fasttext",
     "finetuned",
     "linear",

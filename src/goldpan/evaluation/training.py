@@ -13,53 +13,15 @@ import pyarrow as pa
 
 from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.resources import named
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, tasks_directory
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.tasks.data import TaskData, read_task_data, task_directory, with_validation
+from goldpan.datasets.tasks.data import TaskData, with_validation
 from goldpan.datasets.tasks.leakage import Overlap
-from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import predictions_of, predictions_schema
 from goldpan.evaluation.slices import with_leaks
-
-# Rows of the tasks that share a task's data, fit to learn from together with it.
-#
-# Sources such as NLBSE'23 ask several questions of the same sentences, each with a partition of
-# its own: a sentence may be train for one and test for another. A model that learns from all
-# questions at once would then have seen answers of test sentences. Only texts that are train in
-# every task that has them may be shared.
-
-
-def sibling_rows(workspace: WorkspaceLayout, task: Task) -> Mapping[str, pa.Table]:
-    """Return train rows by task, of those in the workspace that share the data and the type.
-
-    The task itself is among them. Texts of unlike documents or places there are unlike rows.
-    """
-    tables = {}
-    closed: set[str] = set()
-    for name, other in load_tasks(tasks_directory(workspace.root)).items():
-        directory = task_directory(workspace, other)
-        alike = (other.source.dataset, other.type) == (task.source.dataset, task.type)
-        if not alike or not (directory / PROVENANCE).exists():
-            continue
-        splits = read_task_data(directory, other).splits
-        if "train" in splits:
-            tables[name] = splits["train"]
-        for split, table in splits.items():
-            if split != "train":
-                closed.update(_row_origins(table))
-    return {
-        name: table.filter(pa.array([key not in closed for key in _row_origins(table)], pa.bool_()))
-        for name, table in tables.items()
-    }
-
-
-def _row_origins(table: pa.Table) -> list[str]:
-    columns = (table[name].to_pylist() for name in ("repo", "document", "position", "text"))
-    return [repr(key) for key in zip(*columns, strict=True)]
 
 
 @contextmanager
@@ -153,7 +115,6 @@ def training_context(
         directory=work,
         reporter=reporter,
         costs=costs,
-        siblings=lambda: sibling_rows(workspace, data.task),
         protocol=protocol,
         validation_name=name,
         replies=workspace.root / "prompts" / data.task.name,

@@ -70,31 +70,21 @@ def written(patch: str) -> str:
 def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     """Return what the metrics of patches follow from.
 
-    `codebleu` compares patches as they are written, as FAUN-Eval does; `codebleu_replace` what
-    their REPLACE parts say, so that copying SEARCH lines from the file earns nothing. The language
-    is that of the file which the reference names.
+    `codebleu` compares patches as they are written, as FAUN-Eval does, in the language of the file
+    which the reference names.
     """
     paths = [patch_path(patch.reference) for patch in patches]
-    as_written = [
+    pairs = [
         CodePair(path, patch.reference, patch.answer or "")
         for path, patch in zip(paths, patches, strict=True)
     ]
-    replaces = [
-        CodePair(path, written(patch.reference), written(patch.answer or ""))
-        for path, patch in zip(paths, patches, strict=True)
-    ]
-    both = list(codebleu([*as_written, *replaces]))
-    whole, replaced = both[: len(patches)], both[len(patches) :]
+    results = list(codebleu(pairs))
     answered = np.array([patch.answer is not None for patch in patches], dtype=float)
     parsed = np.array([_is_well_formed(patch.answer or "") for patch in patches], dtype=float)
-    unread = sum(result.trees.syntax is None for result in whole)
-    note = f"{unread} of {len(whole)} references have no syntax tree" if unread else ""
-    columns = {
-        "codebleu": np.array([result.score for result in whole]) * answered,
-        "codebleu_replace": np.array([result.score for result in replaced]) * parsed,
-    }
+    unread = sum(result.trees.syntax is None for result in results)
+    note = f"{unread} of {len(results)} references have no syntax tree" if unread else ""
     return [
-        means(columns, note=note),
+        means({"codebleu": np.array([result.score for result in results]) * answered}, note=note),
         means({"patch_well_formed": parsed}),
         _application(patches, paths),
     ]

@@ -1,8 +1,7 @@
 """A linear head on frozen embeddings of texts, with those of their neighbours if wanted.
 
     WORKSPACE/cache/
-    ├── embeddings/DIGEST.sqlite  vectors of texts, by what made them
-    └── trunks/DIGEST/            a fine-tuned encoder, by all that it was trained on
+    └── embeddings/DIGEST.sqlite  vectors of texts, by what made them
 
 All of it can be deleted: it is made again when it is wanted. One SQLite file for each encoder:
 several runs may write it at once, and what a killed run had encoded stays.
@@ -62,13 +61,12 @@ class Frozen:
 
     def of(self, texts: Sequence[str]) -> Vectors:
         """Return a vector of length 1 for each text, a row each."""
-        pairs = [(text, "") for text in texts]
-        return vectors_of(self._store, pairs, self._encode, self._reporter)
+        return vectors_of(self._store, texts, self._encode, self._reporter)
 
-    def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+    def _encode(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
         # Loaded only where a text is missing: often all are there.
         encoder = load_encoder(self._weights.directory, self._tokens)
-        for index, vector in encoder.encode(pairs):
+        for index, vector in encoder.encode(texts):
             yield index, vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
@@ -82,14 +80,14 @@ class LayerMeans:
         self._reporter = reporter
         self._store = cache / f"{digest(weights.digest, tokens, 'layers', layers)}.sqlite"
 
-    def of(self, pairs: Sequence[Pair]) -> list[Vectors]:
-        """Return a matrix for each layer, the last first, with a row a pair."""
-        vectors = vectors_of(self._store, pairs, self._encode, self._reporter)
+    def of(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return a matrix for each layer, the last first, with a row a text."""
+        vectors = vectors_of(self._store, texts, self._encode, self._reporter)
         return np.split(vectors, self._layers, axis=1)
 
-    def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+    def _encode(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
         encoder = load_encoder(self._weights.directory, self._tokens, layers=self._layers)
-        yield from encoder.encode(pairs)
+        yield from encoder.encode(texts)
 
 
 class EmbeddedTexts:
@@ -165,8 +163,6 @@ def digest(*parts: object) -> str:
 
 
 Vectors = npt.NDArray[np.float32]
-Pair = tuple[str, str]
-"""A text, and what stands around it; the latter empty where only the text counts."""
 _Each = TypeVar("_Each")
 _LOCK_SECONDS = 120.0
 _STORED_AT_ONCE = 500
@@ -175,22 +171,22 @@ _STORED_AT_ONCE = 500
 
 def vectors_of(
     path: Path,
-    pairs: Sequence[Pair],
-    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    texts: Sequence[str],
+    encode: Callable[[Sequence[str]], Iterable[tuple[int, Vectors]]],
     reporter: Reporter,
 ) -> Vectors:
-    """Return a vector for each pair, a row each, from `path` or else by `encode`.
+    """Return a vector for each text, a row each, from `path` or else by `encode`.
 
-    `encode` yields the place of a pair among those that it was given, with its vector. Raises
+    `encode` yields the place of a text among those that it was given, with its vector. Raises
     `EvaluationError` where the file cannot be used.
     """
-    keys = [_key(pair) for pair in pairs]
+    keys = [_key(text) for text in texts]
     try:
         with closing(sqlite3.connect(path, timeout=_LOCK_SECONDS)) as store:
             store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
             vectors = _stored_vectors(store, keys)
             missing = {
-                key: pair for key, pair in zip(keys, pairs, strict=True) if key not in vectors
+                key: text for key, text in zip(keys, texts, strict=True) if key not in vectors
             }
             vectors |= _encode_missing(store, missing, encode, reporter)
     except sqlite3.Error as error:
@@ -212,8 +208,8 @@ def _stored_vectors(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[by
 
 def _encode_missing(
     store: sqlite3.Connection,
-    missing: dict[bytes, Pair],
-    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    missing: dict[bytes, str],
+    encode: Callable[[Sequence[str]], Iterable[tuple[int, Vectors]]],
     reporter: Reporter,
 ) -> dict[bytes, Vectors]:
     keys, encoded = list(missing), {}
@@ -235,9 +231,8 @@ def _batches(items: Iterable[_Each]) -> Iterator[list[_Each]]:
         yield batch
 
 
-def _key(pair: Pair) -> bytes:
-    text, around = (part.encode("utf-8", "surrogatepass") for part in pair)
-    return hashlib.sha256(len(text).to_bytes(8) + text + around).digest()[:16]
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 _BATCH = 32
@@ -255,58 +250,46 @@ class Encoder:
     model: Any
     tokenizer: Any
     tokens: int
-    """The most that are read of a pair."""
-    half: bool = False
-    """True where the transformer computes in bfloat16."""
+    """The most that are read of a text."""
     layers: int = 1
     """How many means a vector joins: of the last layer first, then of those below it."""
 
-    @property
-    def width(self) -> int:
-        """How many numbers a vector has."""
-        return int(self.model.config.hidden_size) * self.layers
-
-    def encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
-        """Yield the place of each pair with its vector, short texts first."""
+    def encode(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
+        """Yield the place of each text with its vector, short texts first."""
         torch = load("torch")
-        tokens = self.tokenized(pairs)
+        tokens = self._tokenized(texts)
         lengths = [-(-len(token["input_ids"]) // _STEP) for token in tokens]
-        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
         self.model.eval()
         for indexes in _alike(order, lengths):
             filled = [tokens[index] for index in indexes]
             filled += [tokens[indexes[0]]] * (_BATCH - len(indexes))
             with torch.no_grad():
-                vectors = self.pooled(filled).numpy()
+                vectors = self._pooled(filled).numpy()
             yield from zip(indexes, vectors, strict=False)
 
-    def tokenized(self, pairs: Sequence[Pair]) -> list[Tokens]:
-        """Return the numbers that the model reads, for each pair."""
+    def _tokenized(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the numbers that the model reads, for each text."""
         most = self.tokens * _TOKEN_CHARACTERS
-        texts = [text[:most] for text, _ in pairs]
-        around = [after[:most] for _, after in pairs]
-        # A second text, even an empty one, adds a separator: only where there is any.
-        second = {"text_pair": around} if any(around) else {}
-        read = self.tokenizer(texts, truncation=True, max_length=self.tokens, **second)
-        return [{name: read[name][index] for name in read} for index in range(len(pairs))]
+        cut = [text[:most] for text in texts]
+        read = self.tokenizer(cut, truncation=True, max_length=self.tokens)
+        return [{name: read[name][index] for name in read} for index in range(len(texts))]
 
-    def pooled(self, tokens: Sequence[Tokens]) -> Any:
+    def _pooled(self, tokens: Sequence[Tokens]) -> Any:
         """Return the mean vectors of texts of similar lengths, a tensor of float32."""
-        torch = load("torch")
         padded = self.tokenizer.pad(
             list(tokens), padding=True, pad_to_multiple_of=_STEP, return_tensors="pt"
         )
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            states = self.model(**padded, output_hidden_states=self.layers > 1)
+        states = self.model(**padded, output_hidden_states=self.layers > 1)
         mask = padded["attention_mask"].unsqueeze(-1)
         last = [states.last_hidden_state]
         if self.layers > 1:
             last += [states.hidden_states[-number] for number in range(2, self.layers + 1)]
         means = [(hidden.float() * mask).sum(1) / mask.sum(1) for hidden in last]
-        return torch.cat(means, dim=1)
+        return load("torch").cat(means, dim=1)
 
 
-def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: int = 1) -> Encoder:
+def load_encoder(directory: Path, tokens: int, *, layers: int = 1) -> Encoder:
     """Load an encoder from a directory; raises `UsageError` where transformers cannot.
 
     It raises `UsageError` too where the encoder has fewer than `layers` layers.
@@ -331,7 +314,7 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: in
         tokenizer.pad_token = tokenizer.eos_token
     positions = getattr(model.config, "max_position_embeddings", None) or tokens
     most = min(tokens, int(positions), tokenizer.model_max_length)
-    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half, layers)
+    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), layers)
 
 
 def _alike(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -44,18 +44,35 @@ class Inputs(Protocol):
         ...
 
 
+class HeadKind(Protocol):
+    """A kind of model of one label, with how strongly it may fit: the values to choose from."""
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The values to choose from."""
+        ...
+
+    @property
+    def fewest(self) -> int:
+        """Rows with and without the label, with fewer of which nothing is learned."""
+        ...
+
+    def make(self, strength: float, seed: int) -> Any:
+        """Return a model that has not learned."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LinearKind:
     """A linear model, with how strongly it may fit: the values of C to choose from."""
 
-    name: Literal["svm", "logistic", "sparse-logistic", "similarity"]
+    name: Literal["svm", "logistic", "sparse-logistic"]
     strengths: tuple[float, ...]
+    fewest: int = 2
 
     def make(self, strength: float, seed: int) -> Any:
         """Return a model that has not learned."""
         fixed = {"C": strength, "class_weight": "balanced", "random_state": seed}
-        if self.name == "similarity":
-            return load("sklearn.svm").SVC(kernel="precomputed", **fixed)
         if self.name == "svm":
             return load("sklearn.svm").LinearSVC(**fixed)
         logistic = load("sklearn.linear_model").LogisticRegression
@@ -66,8 +83,6 @@ class LinearKind:
 
 SVM = LinearKind("svm", (0.1, 0.3, 1.0))
 LOGISTIC = LinearKind("sparse-logistic", (1.0, 4.0, 16.0))
-SIMILARITY = LinearKind("similarity", (4.0,))
-"""Model that reads similarities to the train rows instead of features."""
 _ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 """Strengths of a ridge's penalty to choose from."""
 _MOST_LEFT_OUT = 5_000
@@ -85,11 +100,11 @@ class Head:
     """The scores of the train rows, each by a model that had not seen it."""
 
 
-def fit_head(kind: LinearKind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
+def fit_head(kind: HeadKind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
     """Fit a model of one label; strength and threshold are the best by F1 out of fold."""
     selection = load("sklearn.model_selection")
     smallest = int(min(truth.sum(), (~truth).sum()))
-    if smallest < 2:
+    if smallest < kind.fewest:
         side = 1.0 if truth.mean() > 0.5 else -1.0
         return Head(_ConstantScore(side), 0.0, np.full(len(truth), side))
     split = selection.StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
@@ -129,7 +144,7 @@ def check_linear(task: Task) -> None:
 
 
 def fit_heads(
-    kind: LinearKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
+    kind: HeadKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
     """Fit a head for each label, or a ridge for numbers; `prepare` makes their features.
 
@@ -143,7 +158,8 @@ def fit_heads(
     targets = rows[target_column(task.type).name].to_pylist()
     heads = []
     names = labels_of(task)
-    fewer = few_rows(matrix) if is_worth_it(matrix) else None
+    linear = isinstance(kind, LinearKind)
+    fewer = few_rows(matrix) if linear and is_worth_it(matrix) else None
     columns = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:

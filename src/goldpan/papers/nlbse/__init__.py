@@ -25,8 +25,6 @@ register(
     Part("importer", "nlbse23_comments", f"{_ROOM}.comment_tasks:read_2023"),
     Part("importer", "nlbse25_comments", f"{_ROOM}.comment_tasks:read_2025"),
     *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
-    Part("model", "issue-ensemble", f"{_ROOM}.issue_ensemble:MODEL"),
-    Part("model", "stacked", f"{_ROOM}.stacked:MODEL"),
     Builder(
         "issue-type",
         f"{_ROOM}.operations:issue_type",

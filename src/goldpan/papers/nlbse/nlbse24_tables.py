@@ -46,7 +46,7 @@ _PUBLISHED = {
     "RoBERTa (result file)": "roberta",
     "fastText (result file)": "fasttext",
 }
-_BASELINES = ("tfidf-svm", "issue-ensemble")
+_BASELINES = ("tfidf-svm", "ensemble")
 
 
 def means(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
