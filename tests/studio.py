@@ -26,10 +26,13 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.serve import Account, Running, serve, studio_environment
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.workspace.building import RowOptions
+from goldpan.workspace.workspace import Workspace
 from tests.console import run
-from tests.demo_workspace import make_demo
+from tests.demo_workspace import make_sluice
 from tests.installing import installed_once
 from tests.program import Done
+from tests.shared_folder import made_once
 
 QUIET = Reporter(quiet=True)
 REPO = "octo/gem"
@@ -212,8 +215,17 @@ def log_on_failure(directory: Path) -> Iterator[None]:
 
 @pytest.fixture
 def lab(tmp_path: Path) -> WorkspaceLayout:
-    """Return the demo's workspace with its datasets, unless a module has another."""
-    return WorkspaceLayout(make_demo(tmp_path / "place"))
+    """Return the demo's first repository with datasets, unless a module has another."""
+    made = made_once("annotated", _make_datasets) / "place"
+    return WorkspaceLayout(shutil.copytree(made, tmp_path / "place"))
+
+
+def _make_datasets(folder: Path) -> None:
+    lab = Workspace(make_sluice(folder / "place"))
+    lab.build.qa()
+    lab.build.fault_localization()
+    lab.build.code_edit()
+    lab.build.issue_resolution(rows=RowOptions(profile="verified"))
 
 
 @pytest.fixture

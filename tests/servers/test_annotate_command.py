@@ -270,7 +270,7 @@ def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
     stopped = json.loads(goldpan("run", "plan.toml", "--json", code=3).out)
     units = {unit["unit"]: unit for unit in stopped["units"]}
     assert units["dataset/edits"]["state"] == "done"
-    assert "goldpan annotate pull --project planned" in units["annotate/planned"]["lacks"][0]
+    assert "goldpan annotate pull --project planned" in units["annotate/planned"]["missing"][0]
     assert units["dataset/checked"]["state"] == "skipped"
     numbers = studio.task_numbers(lab, "planned")
     for number, task in numbers.items():
