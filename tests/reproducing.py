@@ -13,21 +13,35 @@ SCORES = """model,task,f1,error
 A,toys,0.8004,
 A,points,,0.25
 B,toys,0.61,
-B,toys,0.7,
 """
 ROWS = [
     ("It broke %d" if number % 2 else "Make it blue %d") % (number % 20) for number in range(40)
 ]
 
 
+PRINTED = """table,row,column,printed,tolerance
+1,toys,A,0.80,
+1,toys,B,0.62,
+1,points,A,0.75,
+1,other,A,0.10,
+1,other,B,0.20,
+2,requirement_type,A,0.500,
+2,requirement_type,Big,0.900,
+2,incivility,A,0.500,
+2,incivility,Big,0.900,
+"""
+
+
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:
-    """Write the recipe into a folder and return its path."""
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    """Write the recipe and its printed figures into a folder and return its path."""
+    text = Path(__file__).with_name("paper_of_nobody.py").read_text(encoding="utf-8")
     text = text.replace("DIGEST", hashlib.sha256(SCORES.encode()).hexdigest())
+    printed = PRINTED
     for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "nobody.toml"
+        assert old in text + printed
+        text, printed = text.replace(old, new), printed.replace(old, new)
+    (folder / "printed.csv").write_text(printed, encoding="utf-8")
+    path = folder / "nobody.py"
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -14,19 +14,16 @@ from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.datasets.tasks.table_reader import Layout
 from goldpan.datasets.tasks.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.reproduce.figures import Rule
 from goldpan.reproduce.recipe import (
-    Computation,
     ModelRecipe,
     PaperRecipe,
     SourceFile,
     SplitRecipe,
-    Statistics,
     TableRecipe,
     TaskRecipe,
 )
 
-_ABOUT = "Every key of the TOML files that you can write, with its default and what it means."
+_ABOUT = "Every key of the files that you can write, with its default and what it means."
 _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
     "Task": (
         "[Task files](../task-files.md) has examples. A task whose source has no `url` needs only "
@@ -41,17 +38,14 @@ _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
         },
     ),
     "Recipe of a paper": (
-        "[Recipes](../recipes.md) has an example, and the methods of computations.",
+        "[Recipes](../recipes.md) has an example. All are classes of `goldpan.plugins.evaluation`.",
         {
-            "": PaperRecipe,
-            "[[files]]": SourceFile,
-            "[[tasks]]": TaskRecipe,
-            "[tasks.split]": SplitRecipe,
-            "[[models]]": ModelRecipe,
-            "[[tables]]": TableRecipe,
-            "[[tables.compute]]": Computation,
-            "Rules of the method derived": Rule,
-            "[statistics]": Statistics,
+            "`PaperRecipe`": PaperRecipe,
+            "`SourceFile`": SourceFile,
+            "`TaskRecipe`": TaskRecipe,
+            "`SplitRecipe`": SplitRecipe,
+            "`ModelRecipe`": ModelRecipe,
+            "`TableRecipe`": TableRecipe,
         },
     ),
     "Profile of issue types": (
@@ -61,7 +55,7 @@ _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
     ),
 }
 _NO_KEYS = ("name", "synonyms")
-_NAMED = (Label, ModelRecipe)
+_NAMED = (Label, ModelRecipe, PaperRecipe)
 """Of these, the name is a key; of the others it is that of the file."""
 
 

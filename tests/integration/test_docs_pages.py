@@ -33,7 +33,6 @@ from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
-from goldpan.reproduce.recipe import read_recipe
 from goldpan.workspace.options import options_of, options_of_group
 from tests.demo_workspace import make_demo
 from tests.invoking import typed
@@ -221,7 +220,6 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),
-    "docs/recipes.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
     "docs/task-files.md": (_prompt,),
     "docs/tasks.md": (_task,),
     "docs/verification.md": (_recipe, _recipe),

@@ -22,7 +22,7 @@ from tests.shared_names import find_pairs
 EXPLAINED = {
     frozenset({"resolve_all", "verify_all"}): "two steps on one machinery; their operations take "
     "it as one Sandbox and one Execution",
-    frozenset({"UnitRecord", "UnitResult"}): "a unit as it is stored, and as a run tells of it",
+    frozenset({"Record", "StepResult"}): "a step as it is stored, and as a run tells of it",
     frozenset({"Settings", "__init__"}): "the settings in effect, and those that a workspace is "
     "opened with, of which commands and plans take their options",
 }

@@ -69,7 +69,7 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(
     assert reproduced["complete"]
     cells = [cell for table in reproduced["tables"] for cell in table["cells"]]
     assert {cell["state"] for cell in cells} == {"run"}
-    assert [cell["same"] for cell in cells] == [True] * 14
+    assert [cell["verdict"] for cell in cells] == ["equal"] * 14
     ((name, digest),) = reproduced["plugins"].items()
     assert name == "commit_messages 1.0"
     assert len(digest) == 64
@@ -77,7 +77,7 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(
     tasks = json.loads(run(str(python), *listed, GOLDPAN_WORKSPACE=str(tmp_path)))
     assert "commit_purpose" in {task["name"] for task in tasks}
     logs = [str(PACKAGE / "data" / log) for log in LOGS]
-    assert result("tasks", "import", "commit_purpose", *logs)["rows"] == 64
+    assert result("tasks", "import", "commit_purpose", *logs)["written"]["rows"] == 64
     provenance = json.loads((tmp_path / "datasets/commit_purpose/provenance.json").read_text())
     assert provenance["plugins"] == {name: digest}
     models = ("--model", "first-word", "--model", "majority", "--protocol", "commit-messages")

@@ -1,11 +1,10 @@
-"""`goldpan reproduce` on a paper of nobody: states of cells, files, problems and jobs."""
+"""`goldpan reproduce` on a paper of nobody: verdicts, states of cells, files and problems."""
 
 from __future__ import annotations
 
 import json
 import lzma
-import os
-import subprocess
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.reproduce.data import DataFolder, MissingFileError
 from goldpan.reproduce.recipe import find_recipe, recipe_names
 from tests.invoking import invoke
+from tests.places import ROOT
 from tests.reproducing import SCORES, cells, reproduce, write_data, write_recipe
 
 pytest.importorskip("sklearn")
@@ -42,7 +42,7 @@ def test_each_paper_says_without_data_why_a_cell_is_untested(tmp_path: Path, nam
 
 def test_a_task_of_another_paper_that_is_not_there_is_told(tmp_path: Path) -> None:
     other = ("incivility", "task_of_another_paper")
-    recipe = write_recipe(tmp_path, other, ('files = ["others"]\n', ""))
+    recipe = write_recipe(tmp_path, other, (', files=("others",)', ""))
     data = write_data(tmp_path / "data")
     where = ("--data", data, "--workspace", tmp_path / "w")
     _, result = reproduce(recipe, *where, "--table", "2")
@@ -51,8 +51,6 @@ def test_a_task_of_another_paper_that_is_not_there_is_told(tmp_path: Path) -> No
     assert absent["state"] == "untested"
     assert table["requirement_type", "A"]["state"] == "run"
     assert absent["note"].startswith("There is no task 'task_of_another_paper'")
-    done = invoke("reproduce", *map(str, (recipe, *where)), "--model", "a", "--slurm")
-    assert "Skipped: task_of_another_paper: There is no task" in done.stdout
 
 
 def test_a_table_stands_beside_the_print(toys: tuple[object, ...]) -> None:
@@ -60,13 +58,15 @@ def test_a_table_stands_beside_the_print(toys: tuple[object, ...]) -> None:
     assert code == 0
     table = cells(result["tables"][0])
     assert table["toys", "A"]["here"] == 0.8004
-    assert (table["toys", "A"]["state"], table["toys", "A"]["same"]) == ("recomputed", True)
+    assert (table["toys", "A"]["state"], table["toys", "A"]["verdict"]) == ("recomputed", "equal")
     assert table["points", "A"]["here"] == 0.75
-    assert table["toys", "B"]["same"] is False
+    assert table["toys", "B"]["verdict"] == "different"
     assert table["toys", "B"]["distance"] == pytest.approx(-0.01)
     assert table["other", "A"]["state"] == "untested"
     assert ("points", "B") not in table, "the paper leaves it empty"
-    assert any("stands twice on toys" in note for note in result["tables"][0]["notes"])
+    near = write_recipe(Path(str(toys[0])).parent, ("toys,B,0.62,", "toys,B,0.62,0.02"))
+    _, result = reproduce(near, *toys[1:], "--table", "1")
+    assert result["tables"][0]["verdicts"] == {"equal": 2, "near": 1, "different": 0, "untested": 2}
     (file,) = result["files"]
     assert (file["state"], file["name"]) == ("as published", "scores.csv")
 
@@ -85,24 +85,54 @@ def test_a_score_of_zero_is_a_score(tmp_path: Path) -> None:
     assert not any("no score on toys" in note for note in result["tables"][0]["notes"])
 
 
-def test_names_that_the_table_has_not_are_told(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "data")
-    recipe = write_recipe(tmp_path, ('columns = ["A", "B"]', 'columns = ["X", "Y"]'))
-    _, result = reproduce(recipe, "--data", data, "--workspace", tmp_path, "--table", "1")
-    assert {cell["state"] for cell in result["tables"][0]["cells"]} == {"untested"}
-    assert any("No score of scores is of this" in note for note in result["tables"][0]["notes"])
-
-
 def test_a_cell_without_a_distance_is_named_where_it_alone_differs(tmp_path: Path) -> None:
-    """The print has an F1 of 0 where there is none, and all others agree."""
-    scores = 'file = "scores", value = ["f1", "1-error"], models = { a = "A" }'
-    counts = 'counts = { x = [0, 0, 10, 5] }, metrics = { A = "f1", B = "accuracy" }'
-    method = ('method = "published-scores"\nfiles = ["scores"]', 'method = "confusion"')
-    printed = ("toys = [0.80, 0.62]", "x = [0.00, 0.67]")
-    recipe = write_recipe(tmp_path, method, (scores, counts), printed)
-    done = invoke("reproduce", str(recipe), "--workspace", str(tmp_path), "--table", "1")
+    recipe = write_recipe(tmp_path, ("toys,B,0.62", "toys,B,-"))
+    where = ("--data", write_data(tmp_path / "data"), "--workspace", tmp_path)
+    done = invoke("reproduce", recipe, *where, "--table", "1")
     text = " ".join(done.stdout.split())
-    assert "1 agrees to the printed digits; the furthest is x, A: - here, 0.00 in print" in text
+    assert "2 equal, 1 different; the furthest is toys, B: 0.61 here, - in print" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            ('row["task"], row["model"], float', '"task", row["model"], float'),
+            "no cell 'task', 'A'",
+        ),
+        (
+            ('float(row["f1"]))', 'float(row["f1"]) / 0)'),
+            "ZeroDivisionError: float division by zero",
+        ),
+    ],
+)
+def test_a_function_that_fails_is_a_problem_of_its_table(
+    tmp_path: Path, change: tuple[str, str], problem: str
+) -> None:
+    recipe = write_recipe(tmp_path, change)
+    data = write_data(tmp_path / "data")
+    code, result = reproduce(recipe, "--data", data, "--workspace", tmp_path / "w")
+    assert code == 3
+    assert problem in result["tables"][0]["problems"][0]
+    assert cells(result["tables"][1])["requirement_type", "A"]["state"] == "run"
+
+
+def test_a_paper_of_ones_own_is_one_file_and_one_table(tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / "examples" / "own_paper", tmp_path / "own")
+    recipe = folder / "toys.py"
+    assert len(recipe.read_text(encoding="utf-8").splitlines()) <= 60
+    where = ("--data", folder / "data", "--workspace", tmp_path / "w")
+    code, result = reproduce(recipe, *where)
+    assert code == 0
+    verdicts = {key: cell["verdict"] for key, cell in cells(result["tables"][0]).items()}
+    assert verdicts == {
+        ("bugs", "SVM"): "equal",
+        ("bugs", "LR"): "equal",
+        ("tone", "SVM"): "near",
+        ("tone", "LR"): "different",
+        ("Mean", "SVM"): "equal",
+        ("Mean", "LR"): "equal",
+    }
 
 
 def test_models_run_and_what_lacks_is_untested_with_a_reason(toys: tuple[object, ...]) -> None:
@@ -138,7 +168,7 @@ def test_rows_that_are_not_the_papers_are_not_used(tmp_path: Path) -> None:
 
 
 def test_missing_files_of_one_source_are_one_line(tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path, ('note = "Beside the toys."\n', ""))
+    recipe = write_recipe(tmp_path, ('note="Beside the toys."', 'note=""'))
     arguments = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w")]
     done = invoke(*arguments)
     assert done.exit_code == 3, done.output
@@ -154,19 +184,18 @@ def test_missing_files_of_one_source_are_one_line(tmp_path: Path) -> None:
     assert "All tables: 9 cells, 9 untested." in text
 
 
-def test_three_files_tell_the_same(tmp_path: Path, toys: tuple[object, ...]) -> None:
+def test_both_files_tell_the_same(tmp_path: Path, toys: tuple[object, ...]) -> None:
     arguments = ("reproduce", *map(str, toys))
     done = invoke(*arguments)
     assert done.exit_code == 3, done.output
-    assert "Of 3 cells recomputed, 2 agree to the printed digits" in done.stdout
+    assert "Of 3 cells recomputed: 2 equal, 1 different; the furthest is toys, B" in done.stdout
     folder = tmp_path / "w" / "reproduce" / "nobody"
     output = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     assert output["tables"][0]["counts"]["recomputed"] == 3
-    for name in ("result.md", "result.html"):
-        text = (folder / name).read_text(encoding="utf-8")
-        assert "A paper of nobody" in text
-        assert output["files"][0]["sha256"] in text
-        assert "0.8004" not in text, "as many digits as the print"
+    text = (folder / "result.html").read_text(encoding="utf-8")
+    assert "A paper of nobody" in text
+    assert output["files"][0]["sha256"] in text
+    assert "0.8004" not in text, "as many digits as the print"
     before = {path.name: path.read_bytes() for path in folder.glob("result.*")}
     invoke(*arguments)
     assert before == {path.name: path.read_bytes() for path in folder.glob("result.*")}
@@ -233,30 +262,6 @@ def test_a_recipe_is_listed_with_what_is_there(toys: tuple[object, ...]) -> None
     found = {file["key"]: bool(file["found"]) for file in facts["files"]}
     assert found == {"scores": True, "toys": True, "others": False}
     assert any(paper["name"] == "selu" for paper in reproduce()[1])
-
-
-def test_jobs_are_written_and_run_the_command(tmp_path: Path, toys: tuple[object, ...]) -> None:
-    output = tmp_path / "jobs of mine"
-    models = ("--model", "a", "--model", "big")
-    code, facts = reproduce(*toys, *models, "--output", output, "--slurm", "--limit", "20")
-    assert code == 3, "the second task has no data"
-    names = [job["name"] for job in facts["jobs"]]
-    assert names == ["a--requirement_type", "big--requirement_type"]
-    assert facts["skipped"][0].startswith("incivility: A file is missing: other toys")
-    script = (output / "big--requirement_type.sbatch").read_text(encoding="utf-8")
-    assert "#SBATCH --gpus=2" in script
-    assert "#SBATCH --requeue" in script
-    assert f"--model big@{'0123456789' * 4} --task requirement_type" in script
-    for name in ("big--requirement_type.sbatch", "submit.sh"):
-        subprocess.run(["bash", "-n", output / name], check=True)
-    assert os.access(output / "submit.sh", os.X_OK)
-    command = facts["jobs"][0]["command"]
-    done = invoke(*command[1:])
-    assert done.exit_code == 0, done.output
-    folder = tmp_path / "w" / "reproduce" / "nobody" / "jobs" / "a--requirement_type"
-    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    assert [table["table"] for table in result["tables"]] == ["2"], "only tables that are run"
-    assert cells(result["tables"][0])["requirement_type", "A"]["state"] == "in part"
 
 
 def test_a_model_that_cannot_run_is_a_problem(toys: tuple[object, ...]) -> None:

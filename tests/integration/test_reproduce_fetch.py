@@ -52,11 +52,7 @@ def test_what_cannot_be_fetched_is_named(tmp_path: Path, files: Server) -> None:
 
 def test_a_file_in_git_lfs_comes_from_its_server(tmp_path: Path, files: Server) -> None:
     recipe = find_recipe(
-        str(
-            write_recipe(
-                tmp_path, ('path = "out/scores.csv"', 'path = "out/scores.csv"\nlfs = true')
-            )
-        )
+        str(write_recipe(tmp_path, ('path="out/scores.csv"', 'path="out/scores.csv", lfs=True')))
     )
     folder = DataFolder(tmp_path / "data", "http://127.0.0.1:1", lfs_server=files.url)
     assert folder.fetch(recipe.file("scores")).state == "as published"

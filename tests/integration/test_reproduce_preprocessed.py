@@ -33,11 +33,11 @@ def written(folder: Path, *, pointer: bool = False) -> Path:
         path.write_text(POINTER, encoding="utf-8")
     return write_recipe(
         folder,
-        ('files = ["toys"]', 'files = ["toys"]\npreprocessed = "cleaned"'),
+        ('files=("toys",)', 'files=("toys",), preprocessed="cleaned"'),
         (
-            '[[tasks]]\ntask = "requirement_type"',
-            '[[files]]\nkey = "cleaned"\ntitle = "cleaned toys"\npaths = ["cased/toys.parquet"]\n'
-            f'sha256 = ["{digest}"]\nlfs = true\n\n[[tasks]]\ntask = "requirement_type"',
+            "    files=(\n",
+            '    files=(\n        SourceFile(key="cleaned", title="cleaned toys", lfs=True,'
+            f' paths=("cased/toys.parquet",), sha256=("{digest}",)),\n',
         ),
     )
 

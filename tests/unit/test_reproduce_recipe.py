@@ -1,4 +1,4 @@
-"""Recipes are read with messages that name the key; cells compare with the print."""
+"""Recipes are read with messages that name the place; cells compare with the print."""
 
 from __future__ import annotations
 
@@ -6,39 +6,45 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.errors import UsageError
-from goldpan.reproduce.cells import COMPUTATIONS, CellOutcome, count_states, fill_table
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.reproduce.cells import CellOutcome, count_states, fill_table
+from goldpan.reproduce.printed import Figure
 from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
 from tests.reproducing import write_recipe
 
 TABLE = TableRecipe(
-    key="1", title="t", columns=("x", "word"), rows={"a": (0.5, "yes"), "b": (0.25, None)}
+    key="1",
+    title="t",
+    rows={"a": {"x": Figure(0.5, 3, 0.002), "word": Figure("yes")}, "b": {"x": Figure(0.25, 3)}},
 )
 
 
 def test_every_shipped_recipe_is_whole() -> None:
     for name in recipe_names():
         recipe = find_recipe(name)
-        methods = {compute.method for table in recipe.tables for compute in table.compute}
-        assert methods <= set(COMPUTATIONS.names()), name
+        assert recipe.name == name
+        assert all(table.compute and table.rows for table in recipe.tables), name
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("schema = 1", "schema = 2"), "schema: Input should be 1"),
-        (('key = "toys"', 'key = "scores"'), "two files are called 'scores'"),
-        (('files = ["toys"]', 'files = ["tos"]'), "task requirement_type names the file 'tos'"),
-        (("toys = [0.80, 0.62]", "toys = [0.80]"), r"tables\[0\]: row 'toys' has 1 values for 2"),
-        (
-            ("gpus = 2", "gpu = 2"),
-            r"line \d+: the key models\[1\]\.gpu is unknown\. Did you mean gpus",
-        ),
-        (('kind = "baseline"', 'kind = "base"'), r"models\[0\]\.kind: Input should be 'baseline'"),
-        (("[[tables]]", "[[tables"), "is not valid TOML"),
-        (('paths = ["', 'paths = ["../'), r"files\[0\]\.paths: '\.\./.*' is not a path below"),
-        (('paths = ["', 'paths = ["/'), r"files\[0\]\.paths: '/.*' is not a path below a folder"),
-        (('commit = "0', 'commit = "x'), r"files\[0\]\.commit: String should match"),
+        (('key="toys"', 'key="scores"'), "two files are called 'scores'"),
+        (('files=("toys",)', 'files=("tos",)'), "task requirement_type names the file 'tos'"),
+        (('license="MIT"', "gpus=2"), "gpus: Extra inputs are not permitted"),
+        (('kind="baseline"', 'kind="base"'), "kind: Input should be 'baseline'"),
+        (('paths=("kit', 'paths=("../kit'), r"paths: '\.\./.*' is not a path below"),
+        (('paths=("kit', 'paths=("/kit'), r"paths: '/.*' is not a path below a folder"),
+        (('COMMIT = "0', 'COMMIT = "x'), r"commit: String should match"),
+        (('name="nobody"', 'name="No Body"'), "name: String should match"),
+        (("PAPER = ", "TOYS = "), "has no recipe called PAPER. Name it so"),
+        (('with_name("printed.csv")', 'with_name("no.csv")'), r"no\.csv cannot be read"),
+        (("1,toys,A,0.80,", "9,toys,A,0.80,"), "line 2 names the table '9'"),
+        (("1,toys,A,0.80,", "1,toys,,0.80,"), "line 2 has no column"),
+        (("1,toys,A,0.80,", "1,toys,A,0.80,often"), "'often' is no tolerance of '0.80'"),
+        (("1,toys,B,0.62", "1,toys,A,0.62"), "line 3: 'toys', 'A' of table 1 stands twice"),
+        (("column,printed", "col,printed"), "line 2 has no column"),
+        (('key="1"', 'key="3"'), "line 2 names the table '1', which is not in tables"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -46,32 +52,49 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], message
         find_recipe(str(write_recipe(tmp_path, change)))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("PAPER = ", "PAPER ="[:-1] + "(("), r"nobody\.py failed at line \d+: SyntaxError"),
+        (("def runs(", "unknown\n\n\ndef runs("), r"failed at line 3\d: NameError: name 'unknown'"),
+    ],
+)
+def test_a_file_that_fails_is_told_by_its_line(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(GoldpanError, match=message):
+        find_recipe(str(write_recipe(tmp_path, change)))
+
+
 def test_names_that_are_near_are_suggested(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no recipe 'selo' \(did you mean selu\?\)"):
         find_recipe("selo")
-    with pytest.raises(UsageError, match=r"absent\.toml cannot be read"):
-        find_recipe(str(tmp_path / "absent.toml"))
+    with pytest.raises(UsageError, match=r"There is no file .*absent\.py"):
+        find_recipe(str(tmp_path / "absent.py"))
     recipe = find_recipe(str(write_recipe(tmp_path)))
     with pytest.raises(UsageError, match=r"there is no table '9'. Choose 1 or 2"):
         find_tables(recipe, ["9"])
     assert [table.key for table in find_tables(recipe, ["2", "2"])] == ["2"]
-    with pytest.raises(UsageError, match="is not a name for a recipe"):
-        find_recipe(str(write_recipe(tmp_path).rename(tmp_path / "No Body.toml")))
 
 
 def test_cells_say_how_far_they_are_from_the_print() -> None:
-    result = fill_table(
-        TABLE, [CellOutcome("a", "x", 0.5004, "run"), CellOutcome("a", "word", "no", "run")]
-    )
+    result = fill_table(TABLE, [CellOutcome("a", "x", 0.5004), CellOutcome("a", "word", "no")])
     figure, text, untested = result.cells
     assert figure.distance == pytest.approx(0.0004)
-    assert figure.same is True
-    assert (text.distance, text.same) == (None, False)
-    assert (untested.row, untested.state, untested.same) == ("b", "untested", None)
-    assert count_states([result]) == {"run": 2, "in part": 0, "recomputed": 0, "untested": 1}
-    assert result.differing() == (text,)
-    for value, same in ((0.5005, True), (0.50051, False)):
-        assert fill_table(TABLE, [CellOutcome("a", "x", value, "run")]).cells[0].same is same
+    assert figure.verdict == "equal"
+    assert (text.distance, text.verdict) == (None, "different")
+    assert (untested.row, untested.state, untested.verdict) == ("b", "untested", "untested")
+    assert count_states([result]) == {"run": 0, "in part": 0, "recomputed": 2, "untested": 1}
+    assert result.verdicts == {"equal": 1, "near": 0, "different": 1, "untested": 1}
+    for value, verdict in (
+        (0.5005, "equal"),
+        (0.50051, "near"),
+        (0.502, "near"),
+        (0.4979, "different"),
+    ):
+        assert fill_table(TABLE, [CellOutcome("a", "x", value)]).cells[0].verdict == verdict
+    for value, verdict in ((0.2505, "equal"), (0.2506, "different")):
+        assert fill_table(TABLE, [CellOutcome("b", "x", value)]).cells[2].verdict == verdict
 
 
 def test_the_outcome_nearest_to_a_run_counts() -> None:
@@ -85,8 +108,3 @@ def test_the_outcome_nearest_to_a_run_counts() -> None:
     assert [other.value for other in cell.others] == [0.4]
     only = fill_table(TABLE, outcomes[2:]).cells[0]
     assert (only.here, only.state, only.note) == (None, "untested", "no data")
-
-
-def test_an_outcome_of_no_cell_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="has no cell 'z', 'x'"):
-        fill_table(TABLE, [CellOutcome("z", "x", 1.0, "run")])

@@ -84,7 +84,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return "".join(map(_html_of, self._shown()))
+        return "".join(map(html_of, self._shown()))
 
     def _shown(self) -> Iterator[Block]:
         yield from blocks_of(self)
@@ -279,7 +279,7 @@ def _texts(block: Block) -> Iterator[str]:
                 yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
-def _html_of(block: Block) -> str:
+def html_of(block: Block) -> str:
     """Return a block as HTML, in which no text of a repository is markup."""
     match block:
         case Line():

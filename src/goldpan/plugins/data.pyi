@@ -20,6 +20,7 @@ from goldpan.core.errors import DamagedError as DamagedError
 from goldpan.core.errors import DatasetError as DatasetError
 from goldpan.core.errors import EvaluationError as EvaluationError
 from goldpan.core.errors import GoldpanError as GoldpanError
+from goldpan.core.errors import UnknownNameError as UnknownNameError
 from goldpan.core.errors import UsageError as UsageError
 from goldpan.core.errors import WorkspaceError as WorkspaceError
 from goldpan.core.imports import load as load

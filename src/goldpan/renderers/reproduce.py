@@ -1,68 +1,29 @@
-"""What people see of recipes and their tables."""
+"""What people see of a reproduction, of a recipe, and of the list of recipes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.reproduce.cells import MEANING, Cell, Reproduction, TableResult
-from goldpan.reproduce.data import RecipeDescription, RecipeSummary
+from goldpan.reproduce.cells import MEANING, Cell, TableResult
 from goldpan.reproduce.recipe import SourceFile
-from goldpan.reproduce.report import NAMES, Reproduced, counted, distance_shown, sentences, shown
-from goldpan.reproduce.runs import ClusterJobs
+from goldpan.reproduce.report import NAMES, counted, sentences, shown, verdict_shown
+from goldpan.reproduce.result import RecipeDescription, RecipeSummary, Reproduced
 
 _MOST_NAMES = 3
 """Missing files of one source that are named on the screen."""
 _MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
 
 
-@renders(RecipeSummary)
-def summary(result: RecipeSummary) -> Iterator[Block]:
-    """Yield one line."""
-    yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
-
-
-@renders(RecipeDescription)
-def described(result: RecipeDescription) -> Iterator[Block]:
-    """Yield the same for people."""
-    yield Title(result.title)
-    yield Line(result.citation)
-    for table in result.tables:
-        yield Line(f"  table {table['table']}: {table['title']}")
-    yield Title("Files")
-    for file in result.files:
-        where = file["found"] or f"missing; {file['address'] or 'no address is known'}"
-        yield Line(f"  {file['path']}: {where}")
-    for task in result.tasks:
-        rows = "" if task["rows"] is None else f"{task['rows']:,} rows, "
-        state = "all files are there" if task["data"] else "files are missing"
-        yield Line(f"  task {task['task']}: {rows}{state}")
-    if result.models:
-        yield Title("Models")
-    columns = ("model", "kind", "million parameters", "license", "weights")
-    cells = [
-        (
-            model["name"],
-            model["kind"],
-            "" if model["parameters"] is None else round(model["parameters"] / 1e6),
-            "" if model["kind"] == "baseline" else model["license"],
-            model["weights"],
-        )
-        for model in result.models
-    ]
-    if cells:
-        yield Table(columns, cells)
-
-
 @renders(Reproduced)
-def reproduced(done: Reproduced) -> Iterator[Block]:
+def reproduced(result: Reproduced) -> Iterator[Block]:
     """Yield each table beside the print, and where the results lie."""
-    result = done.reproduction
-    files = {f"{problem}. {remedy}.": problem for problem, remedy in result.missing.values()}
+    files = {f"{missing.problem}. {missing.remedy}.": missing.problem for missing in result.missing}
     noted: set[str] = set()
     for table in result.tables:
         if table.obtained:
-            yield Title(table.recipe.title)
+            yield Title(table.title)
             yield _beside_print(table)
         else:
             yield Line("")
@@ -78,31 +39,23 @@ def reproduced(done: Reproduced) -> Iterator[Block]:
     yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
     yield Line(f"All tables: {counted(result.tables)}.")
     yield from map(Line, _how_to_get_missing(result))
-    if fetched := sum(bool(result.context.recipe.file(key).raw_path) for key in result.missing):
+    fetched = sum(bool(result.recipe.file(missing.key).raw_path) for missing in result.missing)
+    if fetched:
         few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
-        yield Line(f"--download fetches {few}; {NAMES[1]} names each.")
-    yield from (Line(f"Wrote {path}") for path in done.paths)
+        yield Line(f"--download fetches {few}; {NAMES[0]} names each.")
+    yield from (Line(f"Wrote {path}") for path in result.paths)
 
 
-@renders(ClusterJobs)
-def jobs(result: ClusterJobs) -> Iterator[Block]:
-    """Yield which jobs were written."""
-    for job in result.jobs:
-        yield Line(f"{job.name}: {job.model.gpus} GPUs, {job.model.hours} h at most")
-    yield from (Line(f"Skipped: {reason}") for reason in result.skipped)
-    yield Line(f"Wrote {len(result.jobs)} jobs; queue them with {result.files[-1]}")
-
-
-def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
+def _how_to_get_missing(result: Reproduced) -> Iterator[str]:
     """Yield how to get missing files, a line a source: authors publish many at one address."""
     sources: dict[str, list[tuple[SourceFile, str]]] = {}
-    folder = result.context.data.root
-    missing = {key: f"{problem}. {remedy}." for key, (problem, remedy) in result.missing.items()}
-    for file in result.context.recipe.files:
-        if file.key in missing:
-            # A note says of a single file how to make it.
-            shared = (file.path and file.repository) or (not file.note and file.url)
-            sources.setdefault(shared or file.key, []).append((file, missing[file.key]))
+    texts = {missing.key: f"{missing.problem}. {missing.remedy}." for missing in result.missing}
+    for file in result.recipe.files:
+        if file.key not in texts:
+            continue
+        # A note says of a single file how to make it.
+        shared = (file.path and file.repository) or (not file.note and file.url)
+        sources.setdefault(shared or file.key, []).append((file, texts[file.key]))
     for files in sources.values():
         first, text = files[0]
         if len(files) == 1:
@@ -110,35 +63,68 @@ def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
             continue
         names = ", ".join(file.paths[0] for file, _ in files[:_MOST_NAMES])
         more = " and so on" if len(files) > _MOST_NAMES else ""
-        how = f"Get them from {first.address}, and put them below {folder}"
+        how = f"Get them from {first.address}, and put them below {result.data}"
         if first.repository:
             commit = f" at {first.commit[:12]}" if first.commit else ""
-            how = f"Clone https://github.com/{first.repository}{commit} below {folder}"
+            how = f"Clone https://github.com/{first.repository}{commit} below {result.data}"
         yield f"{len(files):,} files are missing: {names}{more}. {how}."
 
 
 def _beside_print(table: TableResult) -> Table:
-    """Return a table with three lines a row: print, here and distance."""
+    """Return a table with three lines a row: print, here and verdict."""
     cells = {(cell.row, cell.column): cell for cell in table.cells}
     rows = dict.fromkeys(cell.row for cell in table.cells)
     ways: dict[str, Callable[[Cell], str]] = {
         "paper": lambda cell: shown(cell.paper, cell.decimals),
         "here": lambda cell: f"{shown(cell.here, cell.decimals)} {_MARKS[cell.state]}".strip(),
-        "distance": distance_shown,
+        "": verdict_shown,
     }
-
-    def text(row: str, column: str, show: Callable[[Cell], str]) -> str:
-        cell = cells.get((row, column))
-        return "" if cell is None else show(cell)
-
-    columns = [
-        name
-        for name in table.recipe.columns
-        if any(text(row, name, show) for row in rows for show in ways.values())
-    ]
+    columns = tuple(dict.fromkeys(cell.column for cell in table.cells))
     lines = [
-        (("" if number else row), way, *(text(row, name, show) for name in columns))
+        (
+            "" if number else row,
+            way,
+            *(show(cells[row, name]) if (row, name) in cells else "" for name in columns),
+        )
         for row in rows
         for number, (way, show) in enumerate(ways.items())
     ]
     return Table(("", "", *columns), lines, repeated=2)
+
+
+@renders(RecipeSummary)
+def summary(result: RecipeSummary) -> Iterator[Block]:
+    """Yield a recipe in one line."""
+    yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
+
+
+@renders(RecipeDescription)
+def description(result: RecipeDescription) -> Iterator[Block]:
+    """Yield tables, files, tasks and models of a recipe."""
+    yield Title(result.title)
+    yield Line(result.citation)
+    for table in result.tables:
+        yield Line(f"  table {table['table']}: {table['title']}")
+    yield Title("Files")
+    for file in result.files:
+        where = file["found"] or f"missing; {file['address'] or 'no address is known'}"
+        yield Line(f"  {file['path']}: {where}")
+    for task in result.tasks:
+        rows = "" if task["rows"] is None else f"{task['rows']:,} rows, "
+        state = "all files are there" if task["data"] else "files are missing"
+        yield Line(f"  task {task['task']}: {rows}{state}")
+    if result.models:
+        yield Title("Models")
+        columns = ("model", "kind", "million parameters", "license", "weights")
+        yield Table(columns, [_model(model) for model in result.models])
+
+
+def _model(model: Mapping[str, Any]) -> tuple[object, ...]:
+    parameters, kind = model["parameters"], model["kind"]
+    return (
+        model["name"],
+        kind,
+        "" if parameters is None else round(parameters / 1e6),
+        "" if kind == "baseline" else model["license"],
+        model["weights"],
+    )

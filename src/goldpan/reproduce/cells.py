@@ -1,27 +1,22 @@
-"""Tables beside the print: their cells, and the computations that fill them."""
+"""Runs the functions of a paper's tables, and compares their cells with the print."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal
 
-from pydantic import create_model
-
-from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.errors import GoldpanError, StoppedError, UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
-from goldpan.core.plugins.parts import Kind
-from goldpan.core.plugins.registry import Registry
-from goldpan.core.settings.file import Source
+from goldpan.core.plugins.parts import Kind, plugin_failure
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
-from goldpan.reproduce.recipe import PaperRecipe, StrictModel, TableRecipe, Value
+from goldpan.reproduce.printed import Figure, Value
+from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, own_file
 
 State = Literal["run", "in part", "recomputed", "untested"]
 """Origin of a cell: by running what the paper ran, by running less than that, by computing
@@ -33,6 +28,10 @@ MEANING: Mapping[State, str] = {
     "recomputed": "computed from figures that the authors published; nothing was run",
     "untested": "not obtained here",
 }
+Verdict = Literal["equal", "near", "different", "untested"]
+"""`equal` to the printed digits or word, `near` within the tolerance that the paper's CSV file
+gives, `different`, or `untested` where the print or the value here is missing."""
+VERDICTS: tuple[Verdict, ...] = ("equal", "near", "different", "untested")
 _ROUNDING = 1e-9
 
 
@@ -44,7 +43,7 @@ class CellOutcome:
     column: str
     value: Value
     """None where it could not be obtained."""
-    state: State
+    state: State = "recomputed"
     note: str = ""
     """Why it is untested or in part, or what else a reader must know."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +58,9 @@ class Cell:
     column: str
     paper: Value
     here: Value
+    distance: float | None
+    """Here less paper; None where either is no number."""
+    verdict: Verdict
     state: State
     note: str
     facts: Mapping[str, Any]
@@ -66,43 +68,26 @@ class Cell:
     others: tuple[CellOutcome, ...] = ()
     """Outcomes of other computations, such as the published score beside a run."""
 
-    @property
-    def distance(self) -> float | None:
-        """Return here less paper; None where either is no number."""
-        if isinstance(self.paper, float | int) and isinstance(self.here, float | int):
-            return self.here - self.paper
-        return None
-
-    @property
-    def same(self) -> bool | None:
-        """Return whether both agree to the printed digits; None where one is missing."""
-        if self.paper is None or self.here is None:
-            return None
-        if (distance := self.distance) is not None:
-            return abs(distance) <= 0.5 * 10.0**-self.decimals + _ROUNDING
-        return str(self.paper) == str(self.here)
-
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
     """A table as it came out here."""
 
-    recipe: TableRecipe
+    table: str
+    title: str
+    counts: Mapping[State, int]
+    verdicts: Mapping[Verdict, int]
+    problems: tuple[str, ...]
+    """Reasons why computations did not run, a sentence each."""
+    notes: tuple[str, ...]
     cells: tuple[Cell, ...]
     """By row and column, in the order of the print; cells that the paper leaves empty are not
     among them."""
-    problems: tuple[str, ...] = ()
-    """Reasons why computations did not run, a sentence each."""
-    notes: tuple[str, ...] = ()
 
     @property
     def obtained(self) -> bool:
         """Return whether any cell was: a table of untested cells shows the print alone."""
         return any(cell.state != "untested" for cell in self.cells)
-
-    def differing(self) -> tuple[Cell, ...]:
-        """Return the cells that do not agree to the printed digits."""
-        return tuple(cell for cell in self.cells if cell.same is False)
 
 
 def count_states(tables: Iterable[TableResult]) -> dict[State, int]:
@@ -119,31 +104,62 @@ def fill_table(
 ) -> TableResult:
     """Put outcomes into a table; of several for a cell, the one nearest to a run counts.
 
-    Raises `ValueError` for an outcome of a cell that the table has not: a mistake of the
-    computation. Rows of Goldpan's own have the cells that were obtained.
+    Rows of Goldpan's own have the cells that were obtained.
     """
-    printed = {**recipe.rows, **{row: (None,) * len(recipe.columns) for row in recipe.own}}
     by_cell: dict[tuple[str, str], list[CellOutcome]] = {}
     for outcome in outcomes:
-        if outcome.row not in printed or outcome.column not in recipe.columns:
-            raise ValueError(f"{recipe.key} has no cell {outcome.row!r}, {outcome.column!r}")
         by_cell.setdefault((outcome.row, outcome.column), []).append(outcome)
+    places = [
+        (row, column)
+        for row in (*recipe.rows, *recipe.own)
+        for column in recipe.columns
+        if column in recipe.rows.get(row, {}) or (row in recipe.own and (row, column) in by_cell)
+    ]
+    width = max(figure.decimals for row in recipe.rows.values() for figure in row.values())
     cells = []
-    for row, values in printed.items():
-        for column, paper in zip(recipe.columns, values, strict=True):
-            if paper is None and (row in recipe.rows or (row, column) not in by_cell):
-                continue
-            # A later outcome of the same state replaces an earlier one.
-            outcomes_of = by_cell.get((row, column), [])[::-1]
-            ranked = sorted(outcomes_of, key=lambda outcome: STATES.index(outcome.state))
-            best = ranked[0] if ranked else CellOutcome(row, column, None, "untested")
-            others = tuple(outcome for outcome in ranked[1:] if outcome.state != "untested")
-            came = best.value, best.state, best.note, best.facts
-            cells.append(Cell(row, column, paper, *came, recipe.decimals, others))
-    return TableResult(recipe, tuple(cells), tuple(problems), tuple(notes))
+    for row, column in places:
+        figure = recipe.rows.get(row, {}).get(column)
+        # A later outcome of the same state replaces an earlier one.
+        outcomes_of = by_cell.get((row, column), [])[::-1]
+        ranked = sorted(outcomes_of, key=lambda outcome: STATES.index(outcome.state))
+        best = ranked[0] if ranked else CellOutcome(row, column, None, "untested")
+        others = tuple(outcome for outcome in ranked[1:] if outcome.state != "untested")
+        cells.append(_compared(figure, best, width, others))
+    verdicts = Counter(cell.verdict for cell in cells)
+    counts = Counter(cell.state for cell in cells)
+    return TableResult(
+        recipe.key,
+        recipe.title,
+        {state: counts[state] for state in STATES},
+        {verdict: verdicts[verdict] for verdict in VERDICTS},
+        tuple(problems),
+        tuple(notes),
+        tuple(cells),
+    )
 
 
-C = TypeVar("C", bound=Callable[..., Any])
+def _compared(
+    figure: Figure | None, outcome: CellOutcome, width: int, others: tuple[CellOutcome, ...]
+) -> Cell:
+    paper, here = None if figure is None else figure.value, outcome.value
+    decimals = width if figure is None or isinstance(paper, str) else figure.decimals
+    distance: float | None = None
+    verdict: Verdict = "untested"
+    if figure and isinstance(paper, float | int) and isinstance(here, float | int):
+        distance = here - paper
+        verdict = "different"
+        if abs(distance) <= 0.5 * 10.0**-decimals + _ROUNDING:
+            verdict = "equal"
+        elif abs(distance) <= figure.tolerance + _ROUNDING:
+            verdict = "near"
+    elif paper is not None and here is not None:
+        verdict = "equal" if str(paper) == str(here) else "different"
+    came = outcome.state, outcome.note, outcome.facts
+    return Cell(
+        outcome.row, outcome.column, paper, here, distance, verdict, *came, decimals, others
+    )
+
+
 _SIGNS = ("datasets", "runs", "tables")
 """Folders of which a workspace has one at least."""
 
@@ -172,8 +188,8 @@ class PaperContext:
     data: DataFolder
     workspace: WorkspaceLayout
     reporter: Reporter
-    argument: str = ""
-    """How the user names the recipe, where it is a file."""
+    source: Path | None = None
+    """The recipe's file, where it is a user's own."""
     seed: int = 0
     effort: Effort = Effort()
     download: bool = False
@@ -189,15 +205,8 @@ class PaperContext:
 
     @property
     def directory(self) -> Path:
-        """Return where datasets, caches and jobs of this paper lie."""
+        """Return where datasets and caches of this paper lie."""
         return self.workspace.root / "reproduce" / self.recipe.name
-
-    @property
-    def recipe_argument(self) -> str:
-        """Return what names the recipe on a command line from anywhere."""
-        if not self.argument.endswith(".toml"):
-            return self.recipe.name
-        return str(Path(self.argument).resolve())
 
     def file(self, key: str) -> FoundFile:
         """Return a file of the recipe; raises `MissingFileError`, which is remembered."""
@@ -233,45 +242,6 @@ class PaperContext:
             self.notes.append(text)
 
 
-_RUNS = "runs_models"
-
-
-def runs_models(compute: C) -> C:
-    """Mark a computation that trains models by itself, so that --model and --task apply to it."""
-    setattr(compute, _RUNS, True)
-    return compute
-
-
-def can_run(compute: Compute) -> bool:
-    """Return whether a computation trains models by itself."""
-    return getattr(compute, _RUNS, False)
-
-
-Compute = Callable[..., Iterable[CellOutcome]]
-"""Yields the cells of a table that it can obtain, given the context and the table's recipe.
-
-Its parameters after these are its settings in recipes; one called `settings` is a model of them
-all. Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
-"""
-
-
-def outcomes_of(
-    compute: Compute, context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterable[CellOutcome]:
-    """Return the cells that a computation yields; raises `UsageError` for wrong settings."""
-    kinds = get_type_hints(compute, include_extras=True)
-    source = Source("A computation's settings", settings, "docs/reference/files.md")
-    if "settings" in kinds:
-        return compute(context, table, source.read(kinds["settings"]))
-    parameters = list(signature(compute).parameters.items())[2:]
-    fields: dict[str, Any] = {
-        name: (kinds[name], ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in parameters
-    }
-    chosen = source.read(create_model("settings", __base__=StrictModel, **fields))
-    return compute(context, table, **dict(chosen))
-
-
 def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
     """Yield the folders that are workspaces: of the data, of this paper, and the user's own.
 
@@ -291,94 +261,89 @@ def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
             yield WorkspaceLayout(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """Tables of a recipe as they came out here, with their origin."""
+def from_print(
+    row: str,
+    column: str,
+    table: TableRecipe,
+    cells: Iterable[tuple[str, str]],
+    combine: Callable[[Sequence[float]], Value],
+) -> Iterator[CellOutcome]:
+    """Yield a cell that follows from other printed cells; nothing where one of them is empty.
 
-    context: PaperContext
-    tables: tuple[TableResult, ...]
-    environment: Environment
-    plugins: Mapping[str, str]
-    """The SHA-256 of each plugin on which the cells depend, by its name."""
-
-    @property
-    def missing(self) -> dict[str, tuple[str, str]]:
-        """Return which files are missing, and how to get them, by key."""
-        return dict(sorted(self.context.missing.items()))
-
-    @property
-    def complete(self) -> bool:
-        """Return whether every file was there, as published, and every computation ran."""
-        return not self.missing and not any(table.problems for table in self.tables)
-
-
-_OWN = {
-    "confusion": "figures:confusion",
-    "derived": "figures:derived",
-    "published-scores": "figures:published_scores",
-    "ranking": "figures:ranking",
-    "runs": "runs:runs",
-    "split-counts": "runs:split_counts",
-    "tiers": "figures:tiers",
-}
-"""Where computations stand in this folder; those modules import this one."""
+    `combine` makes it of their numbers; None, as of a division by zero, gives no cell.
+    """
+    figures = [table.number(*cell) for cell in cells]
+    present = [figure for figure in figures if figure is not None]
+    if not present or len(present) < len(figures):
+        return
+    value = combine(present)
+    if value is not None:
+        yield CellOutcome(row, column, value, "recomputed", "from printed figures")
 
 
-COMPUTATIONS: Registry[Compute] = Registry(
-    "computation",
-    lambda: {name: resolve_name(f"goldpan.reproduce.{place}") for name, place in _OWN.items()},
-    "computation",
-    lambda item: item[0],
-)
-find_computation = COMPUTATIONS.find
-
-
-def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduction:
+def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> tuple[TableResult, ...]:
     """Return the tables of a recipe as they come out here.
 
-    What a computation cannot do, as a file is missing or not the authors', is a problem of its
-    table; other computations go on. Raises `UsageError` for a computation that there is not.
+    What a function cannot do, as a file is missing or not the authors', is a problem of its
+    table; other functions go on.
     """
-    methods = {
-        compute.method: find_computation(compute.method)
-        for table in tables
-        for compute in table.compute
-    }
-    results = []
-    for table in tables:
-        outcomes: list[CellOutcome] = []
-        problems = context.problems
-        problems.clear()
-        context.notes.clear()
-        context.used.clear()
-        for computation in table.compute:
-            method = methods[computation.method]
-            with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
-                try:
-                    context.files(computation.files)
-                    with attribute_to_plugin("computation", computation.method):
-                        for outcome in outcomes_of(method, context, table, computation.settings):
-                            outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
-                except StoppedError:
-                    raise
-                except GoldpanError as error:
-                    context.problem(str(error))
-                progress.advance()
-        problems += [
-            f"{sentence}, by SHA-256. Get the authors' file, or judge the cells with that in mind."
-            for sentence in other_content(context.used.values())
-        ]
-        if table.note:
-            context.note(table.note)
-        results.append(fill_table(table, outcomes, problems, tuple(context.notes)))
-    plugins = _plugins(context.recipe, methods)
-    return Reproduction(context, tuple(results), read_environment(), plugins)
+    return tuple(_reproduced(context, table) for table in tables)
 
 
-def _plugins(recipe: PaperRecipe, methods: Iterable[str]) -> dict[str, str]:
+def _reproduced(context: PaperContext, table: TableRecipe) -> TableResult:
+    outcomes: list[CellOutcome] = []
+    problems = context.problems
+    for noted in (problems, context.notes, context.used):
+        noted.clear()
+    for compute in table.compute:
+        with context.reporter.task(f"{table.title}: {compute.__name__}", 1) as progress:
+            try:
+                with _attributed(context):
+                    for outcome in compute(context, table):
+                        _check_place(table, outcome)
+                        outcomes.append(outcome)  # what came before a failure stays
+            except StoppedError:
+                raise
+            except GoldpanError as error:
+                context.problem(str(error))
+            progress.advance()
+    problems += [
+        f"{sentence}, by SHA-256. Get the authors' file, or judge the cells with that in mind."
+        for sentence in other_content(context.used.values())
+    ]
+    if table.note:
+        context.note(table.note)
+    return fill_table(table, outcomes, tuple(problems), tuple(context.notes))
+
+
+@contextmanager
+def _attributed(context: PaperContext) -> Iterator[None]:
+    """Attribute a failure in the block to the recipe's author, with file and line."""
+    if context.source is None:
+        with attribute_to_plugin("recipe", context.recipe.name):
+            yield
+        return
+    try:
+        yield
+    except GoldpanError:
+        raise
+    except Exception as error:  # a user's code may raise anything
+        name = f"The recipe {context.source}"
+        raise plugin_failure(name, own_file(context.source), error) from error
+
+
+def _check_place(table: TableRecipe, outcome: CellOutcome) -> None:
+    known = outcome.row in (*table.rows, *table.own) and outcome.column in table.columns
+    if not known:
+        raise UsageError(
+            f"Table {table.key} has no cell {outcome.row!r}, {outcome.column!r}",
+            "Name rows and columns as the CSV file of printed figures does",
+        )
+
+
+def plugins_of(recipe: PaperRecipe) -> dict[str, str]:
     """Return the digests of the plugins on which a recipe's cells depend."""
     used: list[tuple[Kind, str]] = [("recipe", recipe.name), ("protocol", recipe.protocol)]
-    used += [("computation", method) for method in methods]
     used += [("task", task.task) for task in recipe.tasks]
     used += [("model", model.model) for model in recipe.models]
     return digests(*used)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.result import Result
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import open_bytes, table_rows
-from goldpan.reproduce.recipe import PaperRecipe, SourceFile
+from goldpan.reproduce.recipe import SourceFile
 
 State = Literal["as published", "differs", "not checked"]
 """State of the content: one that the recipe knows or not; `not checked` without a digest."""
@@ -82,19 +81,18 @@ class DataFolder:
         return index
 
     def find(self, source: SourceFile) -> FoundFile:
-        """Return a file with its digest.
+        """Return a file with its digest; of several that fit, one whose digest is known.
 
-        Of several that fit, one whose digest is known is taken. Raises `MissingFileError` where
-        there is none, `DatasetError` where it has not the columns or rows of the recipe.
+        Raises `MissingFileError` where there is none, `DatasetError` where it lacks a column.
         """
         if source.key in self.files:
             return self.files[source.key]
         fitting = self.candidates(source)
         if not fitting:
             raise MissingFileError(*how_to_get(source, self.root))
-        checked = [self._checked(source, path) for path in fitting]
+        checked = [_checked(source, path) for path in fitting]
         best = next((file for file in checked if file.state == "as published"), checked[0])
-        _check_table(best)
+        _check_columns(best)
         self.files[source.key] = best
         return best
 
@@ -115,10 +113,8 @@ class DataFolder:
         Raises `UsageError` where the recipe knows no address of its bytes, or it cannot be
         reached, and `DatasetError` where its digest is not one of the recipe's.
         """
-        if self.candidates(source):
+        if self.candidates(source) or not source.raw_path:
             return self.find(source)
-        if not source.raw_path:
-            raise MissingFileError(*how_to_get(source, self.root))
         target = self.root / source.paths[0]
         server = self.lfs_server if source.lfs else self.server
         address = f"{server}/{quote(source.raw_path)}"
@@ -146,12 +142,13 @@ class DataFolder:
         self.__dict__.pop("_index", None)
         return self.find(source)
 
-    def _checked(self, source: SourceFile, path: Path) -> FoundFile:
-        sha256 = content_digest(path)
-        state: State = "not checked"
-        if source.sha256:
-            state = "as published" if sha256 in source.sha256 else "differs"
-        return FoundFile(source, path, sha256, state)
+
+def _checked(source: SourceFile, path: Path) -> FoundFile:
+    sha256 = content_digest(path)
+    state: State = "not checked"
+    if source.sha256:
+        state = "as published" if sha256 in source.sha256 else "differs"
+    return FoundFile(source, path, sha256, state)
 
 
 def other_content(files: Iterable[FoundFile]) -> tuple[str, ...]:
@@ -181,7 +178,7 @@ def content_digest(path: Path) -> str:
             while block := content.read(_BLOCK):
                 digest.update(block)
     except (OSError, EOFError, ValueError) as error:
-        raise DatasetError(f"{path} cannot be read ({error})", "Download the file again") from None
+        raise _unreadable(path, error) from None
     return digest.hexdigest()
 
 
@@ -191,28 +188,21 @@ def read_text(file: FoundFile) -> str:
         with open_bytes(file.path) as content:
             return content.read(_BLOCK).decode("utf-8-sig")
     except (OSError, EOFError, ValueError) as error:
-        raise DatasetError(
-            f"{file.path} cannot be read ({error})", "Download the file again"
-        ) from None
+        raise _unreadable(file.path, error) from None
 
 
-def _check_table(file: FoundFile) -> None:
+def _unreadable(path: Path, error: Exception) -> DatasetError:
+    return DatasetError(f"{path} cannot be read ({error})", "Download the file again")
+
+
+def _check_columns(file: FoundFile) -> None:
     source = file.source
-    if not (source.columns or source.rows is not None):
+    if not source.columns:
         return
-    rows = 0
-    for number, row in enumerate(table_rows(file.path), 1):
-        rows = number
-        if number == 1 and (missing := [name for name in source.columns if name not in row]):
-            raise DatasetError(
-                f"{file.path} has no column {missing[0]!r}; it has {', '.join(map(str, row))}",
-                f"Give {source.title} as its authors publish it: {source.address}",
-            )
-        if source.rows is None:
-            return
-    if source.rows is not None and rows != source.rows:
+    first = next(iter(table_rows(file.path)), dict.fromkeys(source.columns))
+    if missing := [name for name in source.columns if name not in first]:
         raise DatasetError(
-            f"{file.path} has {rows:,} rows where the recipe has {source.rows:,}",
+            f"{file.path} has no column {missing[0]!r}; it has {', '.join(map(str, first))}",
             f"Give {source.title} as its authors publish it: {source.address}",
         )
 
@@ -239,71 +229,3 @@ def _fetch(url: str, target: Path) -> str:
             digest.update(block)
             file.write(block)
     return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeSummary(Result):
-    """A recipe in a line."""
-
-    name: str
-    title: str
-    citation: str
-    tables: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeDescription(Result):
-    """Content of a recipe, and which of its files are there."""
-
-    name: str
-    title: str
-    citation: str
-    tables: Sequence[Mapping[str, str]]
-    files: Sequence[Mapping[str, str | None]]
-    tasks: Sequence[Mapping[str, Any]]
-    models: Sequence[Mapping[str, Any]]
-
-
-def summarize(recipe: PaperRecipe) -> RecipeSummary:
-    """Return a recipe in a line."""
-    tables = tuple(table.key for table in recipe.tables)
-    return RecipeSummary(recipe.name, recipe.title, recipe.citation, tables)
-
-
-def describe(recipe: PaperRecipe, data: DataFolder) -> RecipeDescription:
-    """Return the content of a recipe, and which of its files are there."""
-    paths_of = {
-        source.key: [str(path) for path in data.candidates(source)[:1]] for source in recipe.files
-    }
-    return RecipeDescription(
-        recipe.name,
-        recipe.title,
-        recipe.citation,
-        [{"table": table.key, "title": table.title} for table in recipe.tables],
-        [
-            {
-                "key": source.key,
-                "title": source.title,
-                "path": source.paths[0],
-                "address": source.address,
-                "license": source.license,
-                "found": next(iter(paths_of[source.key]), None),
-            }
-            for source in recipe.files
-        ],
-        [
-            {
-                "task": task.task,
-                "rows": task.counts.get("total"),
-                "data": all(paths_of[key] for key in task.files) and bool(task.files),
-            }
-            for task in recipe.tasks
-        ],
-        [
-            {
-                **model.model_dump(include={"name", "title", "kind", "parameters", "license"}),
-                "weights": f"{model.hub}@{model.commit or 'COMMIT'}" if model.hub else "",
-            }
-            for model in recipe.models
-        ],
-    )

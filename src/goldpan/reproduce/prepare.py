@@ -79,7 +79,7 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
 
 def _unchecked(recipe: TaskRecipe, task: Task, files: Sequence[FoundFile]) -> tuple[str, ...]:
     """Return a note where nothing shows which label is which."""
-    counted = any(name.startswith("label:") for name in recipe.counts)
+    counted = any(name.startswith("label:") for name in expected_counts(recipe, task))
     if not task.labels or counted or all(file.state == "as published" for file in files):
         return ()
     return ("labels were not counted: the recipe has their total only",)
@@ -111,6 +111,14 @@ def limited(data: TaskData, most: int) -> TaskData:
         for name, rows in data.splits.items()
     }
     return task_data(data.task, splits, f"{data.split}, {most:,} rows drawn")
+
+
+def expected_counts(recipe: TaskRecipe, task: Task) -> Mapping[str, int]:
+    """Return the paper's counts of rows and labels, which are the registry's if it has no other."""
+    own = ("total", "label:")
+    return recipe.counts or {
+        name: count for name, count in task.counts.items() if name.startswith(own)
+    }
 
 
 def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, int]) -> None:
@@ -154,7 +162,7 @@ def _import(
         {"id": row["id"], "target": row[target_column(task.type).name]}
         for row in find_reader(task)(task, paths)
     ]
-    check_counts(task, recipe.counts, _counts(row["target"] for row in rows))
+    check_counts(task, expected_counts(recipe, task), _counts(row["target"] for row in rows))
     split = recipe.split
     own = split.kind == "plan" or (split.kind == "file" and not order)
     partitions = None if own else _partitions(split, rows, order)

@@ -1,17 +1,16 @@
-"""Recipes: all that is needed to repeat a paper's tables, as TOML files.
+"""Recipes: a paper's tables as a Python file that computes their cells, and a CSV of the print.
 
-A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the
-authors' files lie, their digests and counts, settings, and the figures that the paper prints.
-Texts of the authors, such as prompts, stay in their files, which the recipe names.
+The file has a `PaperRecipe` called `PAPER`: where the authors' files lie, with their digests, which
+tasks and models there are, and the functions that give each table's cells. It comes with a paper or
+a plugin, or is one's own. Texts of the authors, such as prompts, stay in their files.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources.abc import Traversable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 from urllib.parse import quote
 
 from pydantic import (
@@ -19,19 +18,20 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationError,
     field_validator,
     model_validator,
 )
 
-from goldpan.core.errors import UsageError, refuse_empty
+from goldpan.core.errors import GoldpanError, UsageError, refuse_empty
+from goldpan.core.plugins.parts import Plugin, plugin_failure
 from goldpan.core.plugins.registry import Registry, unknown_name
-from goldpan.core.settings.file import read_toml
+from goldpan.reproduce.printed import Figure, Value, csv_rows, read_printed
 
-Value = float | str | None
-"""A figure or a word that a table prints; None where the paper leaves the cell empty."""
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+M = TypeVar("M", bound=BaseModel)
 
 
 class StrictModel(BaseModel):
@@ -65,8 +65,6 @@ class SourceFile(StrictModel):
     """SPDX identifier, or `unknown`."""
     columns: tuple[str, ...] = ()
     """Columns that it must have, for tables."""
-    rows: int | None = Field(default=None, ge=0)
-    """How many rows it has, for tables."""
     note: str = ""
 
     @field_validator("paths", "path")
@@ -133,7 +131,8 @@ class TaskRecipe(StrictModel):
     """The profile of preprocessing: default, none or one that is named after a paper; or the
     steps themselves, in order."""
     counts: Mapping[str, int] = {}
-    """Rows by `total` and `label:NAME`; rows that differ from them are not used."""
+    """Rows by `total` and `label:NAME`, where they are not the registry's; rows that differ from
+    them are not used."""
     split: SplitRecipe = SplitRecipe()
     prompt: Key | None = None
     """The file that holds the authors' prompt, with {text} for the row's text."""
@@ -162,92 +161,57 @@ class ModelRecipe(StrictModel):
     """Settings of a small grid, for a first look."""
     task_types: tuple[str, ...] = ()
     """Types of tasks that the authors ran it on; empty for all."""
-    gpus: int = Field(default=1, ge=0)
-    """On one machine, for the jobs of a cluster."""
-    memory_gb: int = Field(default=32, gt=0)
-    hours: int = Field(default=24, gt=0)
-
-
-class Computation(StrictModel):
-    """One way to obtain cells of a table."""
-
-    method: str
-    """The name of a computation: one of `reproduce/cells.py`, or of a paper or a plugin."""
-    files: tuple[Key, ...] = ()
-    """Files that it reads."""
-    settings: Mapping[str, Any] = {}
 
 
 class TableRecipe(StrictModel):
-    """A printed table."""
+    """A printed table, and what computes its cells."""
 
     key: Key
     """Number in the paper in Arabic digits, or a word."""
     title: str
-    columns: tuple[str, ...] = Field(min_length=1)
-    rows: Mapping[str, tuple[Value, ...]]
-    """The printed figures by row, a value a column; an empty text is a cell without one."""
+    compute: tuple[Callable[..., Any], ...] = ()
+    """Functions of the context and this table that yield a `CellOutcome` for each cell that they
+    can obtain; of several for one cell, the one nearest to a run counts, then the last."""
+    runs: bool = False
+    """True if one of them trains models by itself."""
     own: tuple[str, ...] = ()
     """Rows that the print has not: systems that are run here, beside it."""
-    decimals: int = Field(default=3, ge=0, le=9)
-    """Decimals of the printed figures."""
-    compute: tuple[Computation, ...] = ()
-    """Later ones replace cells of earlier ones where they are nearer to a run."""
     note: str = ""
     """Note for readers, such as an error in the print."""
+    rows: Mapping[str, Mapping[str, Figure]] = {}
+    """The printed figures by row and column, from the paper's CSV file."""
 
-    @field_validator("rows")
-    @classmethod
-    def _empty(cls, rows: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
-        return {
-            name: tuple(None if value == "" else value for value in values)
-            for name, values in rows.items()
-        }
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns, in the order of the print."""
+        return tuple(dict.fromkeys(column for row in self.rows.values() for column in row))
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        for name, values in self.rows.items():
-            if len(values) != len(self.columns):
-                raise ValueError(
-                    f"row {name!r} has {len(values)} values for {len(self.columns)} columns"
-                )
-        return self
+    def printed(self, row: str, column: str) -> Value:
+        """Return what is printed in a cell; None where the paper leaves it empty."""
+        figure = self.rows.get(row, {}).get(column)
+        return None if figure is None else figure.value
+
+    def number(self, row: str, column: str) -> float | None:
+        """Return the number that is printed in a cell; None where there is none."""
+        value = self.printed(row, column)
+        return None if isinstance(value, str) else value
 
     def cells_of(self, task: str, models: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield row and column of the cells of a task and a model by any of its names."""
         for model in models:
             for row, column in ((task, model), (model, task)):
-                if row in self.rows and column in self.columns:
+                if column in self.rows.get(row, {}):
                     yield row, column
-
-    def number(self, row: str, column: str) -> float | None:
-        """Return the number that is printed in a cell; None where there is none."""
-        if row not in self.rows or column not in self.columns:
-            return None
-        value = self.rows[row][self.columns.index(column)]
-        return None if value is None or isinstance(value, str) else float(value)
-
-
-class Statistics(StrictModel):
-    """How the paper compares models."""
-
-    approach: Literal["bayesian", "frequentist"] = "bayesian"
-    alpha: float = 0.05
-    rope: float = 0.1
-    samples: int = 50_000
-    seed: int = 0
 
 
 class PaperRecipe(StrictModel):
     """A paper's recipe."""
 
-    name: str
-    """Name of its file."""
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
     title: str
     citation: str
     """A line: authors, year, title, place."""
     url: str = ""
-    schema_version: Literal[1] = Field(alias="schema")
     protocol: str = "default"
     """Protocol of evaluation."""
     about: tuple[str, ...] = ()
@@ -255,7 +219,9 @@ class PaperRecipe(StrictModel):
     files: tuple[SourceFile, ...] = ()
     tasks: tuple[TaskRecipe, ...] = ()
     models: tuple[ModelRecipe, ...] = ()
-    statistics: Statistics = Statistics()
+    printed: Path
+    """The CSV file of what the paper prints: table, row, column, printed, and tolerance where
+    numbers near the print count as near."""
     tables: tuple[TableRecipe, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -268,28 +234,25 @@ class PaperRecipe(StrictModel):
         ):
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"two {noun}s are called {twice[0]!r}")
-        file_keys = {file.key for file in self.files}
-        for where, keys in self._named():
-            if unknown := [key for key in keys if key not in file_keys]:
+        keys = {file.key for file in self.files}
+        for task in self.tasks:
+            others = filter(None, (task.split.file, task.prompt, task.preprocessed))
+            if unknown := [key for key in (*task.files, *others) if key not in keys]:
                 raise ValueError(
-                    f"{where} names the file {unknown[0]!r}, which is not in [[files]]"
+                    f"task {task.task} names the file {unknown[0]!r}, which is not in files"
                 )
+        figures = read_printed(self.printed, [table.key for table in self.tables])
+        tables = (table.model_copy(update={"rows": figures[table.key]}) for table in self.tables)
+        object.__setattr__(self, "tables", tuple(tables))
         return self
 
-    def _named(self) -> list[tuple[str, tuple[str, ...]]]:
-        named = [
-            (f"table {table.key}", compute.files)
-            for table in self.tables
-            for compute in table.compute
-        ]
-        for task in self.tasks:
-            others = tuple(filter(None, (task.split.file, task.prompt, task.preprocessed)))
-            named.append((f"task {task.task}", (*task.files, *others)))
-        return named
-
     def file(self, key: str) -> SourceFile:
-        """Return the file of that key."""
-        return next(file for file in self.files if file.key == key)
+        """Return the file of that key; raises `UsageError`."""
+        return _named(self.name, "file", key, {file.key: file for file in self.files})
+
+    def table(self, key: str) -> TableRecipe:
+        """Return the table of that key; raises `UsageError`."""
+        return find_tables(self, [key])[0]
 
     def task(self, name: str) -> TaskRecipe | None:
         """Return the task of that name, if it is one of the paper's."""
@@ -300,62 +263,95 @@ class PaperRecipe(StrictModel):
         return next((model for model in self.models if name in (model.name, model.title)), None)
 
 
-PATTERN = re.compile(r"[a-z][a-z0-9-]*")
-"""The name of a recipe's file, without .toml."""
+def read_list(path: Path, kind: type[M]) -> tuple[M, ...]:
+    """Read files or models of a recipe from a CSV file: a column a field, | between several."""
+    several = {
+        name for name, field in kind.model_fields.items() if get_origin(field.annotation) is tuple
+    }
+    return tuple(
+        kind.model_validate(
+            {
+                name: tuple(text.split("|")) if name in several else text
+                for name, text in row.items()
+                if text
+            }
+        )
+        for row in csv_rows(path)
+    )
 
 
-_ENDING = ".toml"
-RECIPES: Registry[Path | Traversable] = Registry(
+RECIPES: Registry[PaperRecipe] = Registry(
     "recipe",
     dict,
     "recipe",
     lambda item: item[0],
-    remedy="Choose {names}, or give the path of a TOML file",
+    remedy="Choose {names}, or give the path of a Python file",
 )
 """Recipes of papers and plugins."""
 recipe_names = RECIPES.names
+_ENDING = ".py"
+_NAME = "PAPER"
 
 
 def find_recipe(name: str) -> PaperRecipe:
-    """Return the recipe of that name, or the one in the TOML file at that path.
+    """Return the recipe of that name, or the one in the Python file at that path.
 
     Raises `UsageError` that lists the recipes there are, or says what is wrong with a file.
     """
-    return read_recipe(Path(name) if name.endswith(_ENDING) else RECIPES.find(name))
+    return read_recipe(Path(name)) if name.endswith(_ENDING) else RECIPES.find(name)
 
 
-def read_recipe(path: Path | Traversable) -> PaperRecipe:
-    """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
-    if isinstance(path, Path):
-        refuse_empty(path, "docs/recipes.md shows what a recipe holds")
-    source = read_toml(path, "docs/reference/files.md")
-    name = path.name.removesuffix(_ENDING)
-    if not PATTERN.fullmatch(name):
+def read_recipe(path: Path) -> PaperRecipe:
+    """Import a file with a recipe; raises `UsageError` that names file, place and remedy."""
+    refuse_empty(path, "docs/recipes.md shows what a recipe holds")
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UsageError(f"There is no file {path}", "Give a Python file with a paper's tables")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or error.title
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{path}: {place}: {message}", f"Correct {path}") from None
+    except GoldpanError:
+        raise
+    except Exception as error:  # a user's file may raise anything: its author needs the line
+        raise plugin_failure(f"The recipe {path}", own_file(path), error) from error
+    recipe = getattr(module, _NAME, None)
+    if not isinstance(recipe, PaperRecipe):
         raise UsageError(
-            f"{path}: {name!r} is not a name for a recipe",
-            "Name the file with lower-case letters, digits and hyphens, such as our-paper.toml",
+            f"{path} has no recipe called {_NAME}", f"Name it so: {_NAME} = PaperRecipe(...)"
         )
-    return source.read(PaperRecipe, source.named(name))
+    return recipe
+
+
+def own_file(path: Path) -> Plugin:
+    """Return a user's file with a recipe, as what failures are told of."""
+    return Plugin(path.name, str(path), "")
 
 
 def find_tables(recipe: PaperRecipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     """Return the tables of those keys, all of them without any; raises `UsageError`."""
     by_key = {table.key.lower(): table for table in recipe.tables}
-    for key in keys:
-        if key.lower() not in by_key:
-            choice = [table.key for table in recipe.tables]
-            raise unknown_name("table", key, choice, where=f"The recipe {recipe.name}")
     chosen = dict.fromkeys(key.lower() for key in keys)
-    return tuple(by_key[key] for key in chosen) if keys else recipe.tables
+    return tuple(_named(recipe.name, "table", key, by_key) for key in chosen or by_key)
 
 
-def find_tasks(recipe: PaperRecipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
-    """Return the tasks of those names, all of them without any; raises `UsageError`."""
+def find_tasks(recipe: PaperRecipe, names: Iterable[str]) -> tuple[TaskRecipe, ...]:
+    """Return the tasks of those names; raises `UsageError`."""
     by_name = {task.task: task for task in recipe.tasks}
-    for name in names:
-        if name not in by_name:
-            raise unknown_name("task", name, by_name, where=f"The recipe {recipe.name}")
-    return tuple(by_name[name] for name in names) if names else recipe.tasks
+    return tuple(_named(recipe.name, "task", name, by_name) for name in names)
+
+
+T = TypeVar("T")
+
+
+def _named(recipe: str, noun: str, name: str, things: Mapping[str, T]) -> T:
+    if name not in things:
+        raise unknown_name(noun, name, things, where=f"The recipe {recipe}")
+    return things[name]
 
 
 def split_names(arguments: Sequence[str]) -> tuple[str, ...]:

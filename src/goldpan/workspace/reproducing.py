@@ -16,7 +16,7 @@ from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.options import Seed
 
 if TYPE_CHECKING:
-    from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
+    from goldpan.reproduce.recipe import PaperRecipe
 
 
 def reproduce(
@@ -30,7 +30,6 @@ def reproduce(
     no_run: bool = False,
     quick: bool = False,
     limit: Annotated[int, Parameter(validator=Number(gte=10))] | None = None,
-    slurm: bool = False,
     list: bool = False,
     download: bool = False,
     seed: Seed | None = None,
@@ -41,10 +40,10 @@ def reproduce(
     Every cell is marked as run, in part, recomputed from published scores, or untested. Nothing is
     fetched without `--download`. Exits with 3 if a file is missing or is not the authors'.
 
-    Example: goldpan reproduce our-paper.toml --table 3 --data papers
+    Example: goldpan reproduce our_paper.py --table 3 --data papers
 
     Args:
-        paper (PAPER): A recipe's name, or a TOML file; without it, the recipes are listed.
+        paper (PAPER): A recipe's name, or a Python file; without it, the recipes are listed.
         table: Tables, such as 3 or 3,4. (default: all)
         data: The folder with the authors' files. (default: WORKSPACE/reproduce/PAPER/sources)
         model (NAME): Models to run, as NAME, NAME@COMMIT, or all. (default: the baselines)
@@ -52,7 +51,6 @@ def reproduce(
         no_run: Train nothing; finished runs still count.
         quick: Run small grids; cells are marked as in part.
         limit: At most this many rows per task; cells are marked as in part.
-        slurm: Write a job for each model and task, and run nothing.
         list: List tables, files, tasks and models, and compute nothing.
         download: Download missing files and weights, where possible.
         seed: Seed of the runs. (default: the protocol's)
@@ -60,7 +58,8 @@ def reproduce(
     """
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.reproduce.cells import Effort, PaperContext
-    from goldpan.reproduce.data import DataFolder, describe, summarize
+    from goldpan.reproduce.cells import reproduce as compute
+    from goldpan.reproduce.data import DataFolder
     from goldpan.reproduce.recipe import (
         find_recipe,
         find_tables,
@@ -68,13 +67,15 @@ def reproduce(
         recipe_names,
         split_names,
     )
+    from goldpan.reproduce.report import write_files
+    from goldpan.reproduce.result import Reproduced, description, summary
 
     if paper is None:
-        return Results(summarize(find_recipe(name)) for name in recipe_names())
+        return Results(summary(find_recipe(name)) for name in recipe_names())
     recipe = find_recipe(str(paper))
     chosen = find_tables(recipe, split_names(several(table)))
     chosen_tasks = find_tasks(recipe, split_names(several(task))) if task else ()
-    running = tuple(filter(_can_run, chosen))
+    running = tuple(table for table in chosen if table.runs)
     narrowed = bool(model or task or quick) or limit is not None
     if narrowed and not running and (model or not table):
         raise UsageError(
@@ -87,14 +88,13 @@ def reproduce(
     default = self.path / "reproduce" / recipe.name
     if data is not None and not Path(data).is_dir():
         raise UsageError(f"{data} is not a folder", "Give the folder with the authors' files")
-    directory = None if output is None else Path(output)
     with self.reporting() as reporter:
         context = PaperContext(
             recipe,
             DataFolder(default / "sources" if data is None else Path(data)),
             self.layout,
             reporter,
-            argument=str(paper),
+            source=Path(paper) if str(paper).endswith(".py") else None,
             seed=find_protocol(recipe.protocol).seed if seed is None else seed,
             effort=Effort(
                 run=not no_run,
@@ -106,22 +106,9 @@ def reproduce(
             download=download,
         )
         if list:
-            return describe(recipe, context.data)
-        if slurm:
-            from goldpan.reproduce.runs import write_jobs
-
-            return write_jobs(context, directory or default / "slurm")
-        from goldpan.reproduce.cells import reproduce as compute
-        from goldpan.reproduce.report import Reproduced, write_files
-
-        result = compute(context, chosen)
-    return Reproduced(result, write_files(result, directory or default))
-
-
-def _can_run(table: TableRecipe) -> bool:
-    from goldpan.reproduce.cells import can_run, find_computation
-
-    return any(can_run(find_computation(computation.method)) for computation in table.compute)
+            return description(recipe, context.data)
+        result = Reproduced.of(context, compute(context, chosen))
+    return write_files(result, default if output is None else Path(output))
 
 
 def _models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -95,33 +95,28 @@ def test_runs_on_a_built_split_fill_their_cells(
     assert other["state"] == "recomputed", "no run, but the print has it twice"
 
 
-SCALING = """\
-schema = 1
-title = "Curves"
-citation = "N. Body: Curves, 2024."
+CURVES = """\
+from pathlib import Path
+from goldpan.papers.crosscodebench.cells import by_instances
+from goldpan.plugins.evaluation import ModelRecipe, PaperRecipe, TableRecipe
 
-[[models]]
-name = "asked"
-title = "Asked"
-kind = "prompted"
+def curve(context, table):
+    return by_instances(context, table, "Cat-Intra-CD", "1-shot", "asked", (1, 2, 4))
 
-[[tables]]
-key = "F2"
-title = "by instances"
-columns = ["EM", "ROUGE-L"]
-
-[[tables.compute]]
-method = "crosscode-scaling"
-[tables.compute.settings]
-by = "instances"
-split = "Cat-Intra-CD"
-method = "1-shot"
-model = "asked"
-points = [1, 2, 4]
-
-[tables.rows]
-"4 against 2" = ["higher", "higher"]
-"best of 1 to 4" = ["4", "4"]
+PAPER = PaperRecipe(
+    name="curves",
+    title="Curves",
+    citation="N. Body: Curves, 2024.",
+    models=(ModelRecipe(name="asked", title="Asked", kind="prompted"),),
+    printed=Path(__file__).with_name("printed.csv"),
+    tables=(TableRecipe(key="F2", title="by instances", compute=(curve,)),),
+)
+"""
+PRINTED = """table,row,column,printed
+F2,4 against 2,EM,higher
+F2,4 against 2,ROUGE-L,higher
+F2,best of 1 to 4,EM,4
+F2,best of 1 to 4,ROUGE-L,4
 """
 
 
@@ -148,8 +143,9 @@ def test_curves_follow_from_runs_with_fewer_instances(
             ):
                 done = invoke(*words, *options)
                 assert done.exit_code == 0, done.output
-    recipe = tmp_path / "curves.toml"
-    recipe.write_text(SCALING, encoding="utf-8")
+    recipe = tmp_path / "curves.py"
+    recipe.write_text(CURVES, encoding="utf-8")
+    (tmp_path / "printed.csv").write_text(PRINTED, encoding="utf-8")
     _, tables = reproduce_tables(recipe, "--data", tmp_path, "--workspace", tmp_path / "other")
     points = cells(tables["F2"])
     assert points["4 against 2", "EM"]["here"] == "higher"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.papers.ecser.tables import requirements
+from goldpan.papers.ecser.sets import requirements
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import find_recipe
 from tests.places import DATA
@@ -32,14 +32,14 @@ def test_metrics_follow_from_the_printed_counts(tmp_path: Path) -> None:
     where = ("--data", tmp_path / "data", "--workspace", tmp_path / "w", "--no-run")
     _, tables = run("--table", "5", "--table", "10", "--table", "12", "--table", "14", *where)
     assert tables["5"]["counts"]["recomputed"] == 60
-    assert all(cell["same"] for cell in tables["5"]["cells"])
-    assert all(cell["same"] for cell in tables["12"]["cells"] if cell["state"] == "recomputed")
+    assert tables["5"]["verdicts"]["equal"] == 60
+    assert tables["12"]["verdicts"]["equal"] == tables["12"]["counts"]["recomputed"] == 4
     requirements = cells(tables["10"])
     differs = requirements["isQ ling17", "F1 training"]
     assert (differs["paper"], round(differs["here"], 3)) == (0.80, 0.832), "an error in the print"
-    assert requirements["isF km500", "Precision training"]["same"] is True
+    assert requirements["isF km500", "Precision training"]["verdict"] == "equal"
     assert requirements["isF km500", "Precision test"]["state"] == "untested"
-    assert cells(tables["14"])["Voc", "F1 training"]["same"] is True
+    assert cells(tables["14"])["Voc", "F1 training"]["verdict"] == "equal"
 
 
 def counts_file(folder: Path) -> Path:
@@ -157,7 +157,7 @@ def test_the_sets_at_hand_have_the_printed_sizes(tmp_path: Path) -> None:
     _, tables = run("--table", "7", *where)
     ran = [cell for cell in tables["7"]["cells"] if cell["state"] == "run"]
     assert len(ran) == 9
-    assert all(cell["same"] for cell in ran)
+    assert all(cell["verdict"] == "equal" for cell in ran)
 
 
 def test_labels_without_texts_give_sizes(tmp_path: Path) -> None:

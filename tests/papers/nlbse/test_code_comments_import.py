@@ -18,6 +18,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse import comment_tasks
+from goldpan.papers.nlbse.nlbse23_tables import TABLE_2
 from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
@@ -181,15 +182,18 @@ OFFICIAL = DATA / "nlbse23-comments"
 )
 def test_the_official_files_give_table_2() -> None:
     """Training positive and negative, testing positive and negative of each category."""
-    table = next(table for table in find_recipe("nlbse23").tables if table.key == "2")
-    (counted,) = (compute for compute in table.compute if compute.method == "split-counts")
+    table = find_recipe("nlbse23").table("2")
     files = sorted(OFFICIAL.glob("*.csv.xz"))
-    assert len(counted.settings["tasks"]) == 19
-    for row, name in counted.settings["tasks"].items():
-        task = find_task(name)
+    assert len(TABLE_2) == 19
+    for row, category in TABLE_2.items():
+        task = find_task(f"nlbse23_{category}")
         counts: Counter[tuple[str, bool]] = Counter()
         for example in comment_tasks.read_2023(task, files):
             counts[example["partition"], example["label"] == task.label_names[0]] += 1
         sides = [counts[side, positive] for side in ("train", "test") for positive in (True, False)]
-        printed = table.rows[row]
-        assert sides == [*printed[:2], *printed[3:5]], row
+        columns = [
+            f"{part} {kind}"
+            for part in ("Training", "Testing")
+            for kind in ("positive", "negative")
+        ]
+        assert sides == [table.number(row, column) for column in columns], row

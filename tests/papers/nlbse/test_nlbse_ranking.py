@@ -17,9 +17,9 @@ from goldpan.papers.nlbse.nlbse23 import (
 from goldpan.reproduce.recipe import find_recipe
 
 SUPPORT = {"bug": 74_781, "feature": 52_797, "question": 8_490, "documentation": 6_252}
-PRINTED = {table.key: table.rows for table in find_recipe("nlbse23").tables}
-TABLE_3 = {name: row[2:] for name, row in PRINTED["3"].items() if row[4]}
-"""Average F1, outperformed categories, ranking score of each model."""
+PRINTED = {table.key: table for table in find_recipe("nlbse23").tables}
+TABLE_3 = [row for row, figures in PRINTED["3"].rows.items() if "Score" in figures]
+"""The models with a ranking score."""
 ROUNDING = 0.75 * 0.0005 + 0.0005
 
 
@@ -35,14 +35,14 @@ def test_scores_of_table_3_follow_from_the_formula(name: str) -> None:
 
 
 def _row(name: str) -> tuple[float, int, float]:
-    f1, outperformed, score = TABLE_3[name]
-    return float(f1 or 0), int(str(outperformed).partition("/")[0]), float(score or 0)
+    f1, score = (PRINTED["3"].number(name, column) or 0.0 for column in ("F1", "Score"))
+    return f1, int(str(PRINTED["3"].printed(name, "Outperformed")).partition("/")[0]), score
 
 
 def test_comment_models_are_ranked_by_their_score() -> None:
     rows = {name: _row(name) for name in TABLE_3}
     places = rank((name, score) for name, (_, _, score) in rows.items())
-    assert [ranked.name for ranked in places] == list(TABLE_3)
+    assert [ranked.name for ranked in places] == TABLE_3
     recomputed = rank({name: comment_rule(f1, won, 19) for name, (f1, won, _) in rows.items()})
     # With the F1 that is printed, Multinomial Naive Bayes falls from place 7 to 10, and the two
     # models with F1 0.523 and 16 categories share place 7.

@@ -34,7 +34,7 @@ def test_rules_and_rankings_follow_from_the_print(tmp_path: Path) -> None:
     for key in ("issues", "issue-ranking", "comment-ranking"):
         obtained = [cell for cell in tables[key]["cells"] if cell["state"] == "recomputed"]
         assert obtained
-        assert all(cell["same"] for cell in obtained), key
+        assert all(cell["verdict"] == "equal" for cell in obtained), key
     issues = cells(tables["1"])
     assert issues["FastText", "Bug recall"]["state"] == "untested"
     computed = {key: cell for key, cell in issues.items() if cell["state"] == "recomputed"}
@@ -103,7 +103,7 @@ def test_published_results_stand_by_repository(tmp_path: Path) -> None:
     assert code == 3, "the issues are missing"
     ranked = cells(tables["ranking"])
     assert ranked["RoBERTa (result file)", "Mean"]["here"] == pytest.approx(0.76)
-    assert ranked["SetFit", "Mean"]["same"] is True
+    assert ranked["SetFit", "Mean"]["verdict"] == "equal"
     assert ("tfidf-svm", "Mean") not in ranked, "it was not run"
     for broken in ({}, {name: {"average": {"f1-score": None}} for name in results}):
         path.write_text(json.dumps(broken), encoding="utf-8")
@@ -121,5 +121,5 @@ def test_sentences_are_counted_as_printed(tmp_path: Path) -> None:
     _, tables = reproduce_tables("nlbse23", "--table", "2", *tasks, *where)
     counted = [cell for cell in tables["2"]["cells"] if cell["state"] == "run"]
     assert len(counted) == 2 * 9
-    differing = {(cell["row"], cell["column"]) for cell in counted if not cell["same"]}
+    differing = {(cell["row"], cell["column"]) for cell in counted if cell["verdict"] != "equal"}
     assert differing == {("Java Rational", "Training total"), ("Pharo Example", "Training total")}

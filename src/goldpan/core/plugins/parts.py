@@ -19,7 +19,6 @@ Kind = Literal[
     "annotation form",
     "builder",
     "command",
-    "computation",
     "criterion",
     "dataset",
     "fine-tuning recipe",

@@ -5,15 +5,12 @@ from pathlib import Path
 from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
-_TABLES = "goldpan.papers.crosscodebench.tables"
 _OPERATIONS = "goldpan.papers.crosscodebench.operations"
 _COMMANDS = ("export", "import", "check", "splits", "split", "shortcut")
-_COMPUTATIONS = ("categories", "runs", "scaling", "tasks")
 
 register(
     Files("protocol", _HERE / "protocols"),
-    Files("recipe", _HERE / "recipes"),
-    *(Part("computation", f"crosscode-{name}", f"{_TABLES}:{name}") for name in _COMPUTATIONS),
+    Part("recipe", "crosscodebench", "goldpan.papers.crosscodebench.tables:PAPER"),
     Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",

@@ -7,12 +7,8 @@ from goldpan.plugins import Files, Part, register
 _HERE = Path(__file__).parent
 
 register(
-    Part("rules", "faun-eval", "goldpan.papers.faun_eval.tables:RULES"),
+    Part("rules", "faun-eval", "goldpan.papers.faun_eval.rules:RULES"),
     Files("profile", _HERE / "profiles"),
     Files("protocol", _HERE / "protocols"),
-    Files("recipe", _HERE / "recipes"),
-    *(
-        Part("computation", name.replace("_", "-"), f"goldpan.papers.faun_eval.tables:{name}")
-        for name in ("built_datasets", "issue_solving_runs")
-    ),
+    Part("recipe", "faun-eval", "goldpan.papers.faun_eval.tables:PAPER"),
 )

@@ -1,368 +1,140 @@
-"""The pairing rules of FAUN-Eval, and its tables: from built datasets and from finished runs.
-
-Datasets: rows of the table are `repositories`, `entries` and `fix pairs` with one column, or
-datasets by `_DATASETS` with the columns languages, repositories and samples.
-
-Runs (Tables 4 and 5, Figure 3): rows are `TASK: METRIC`, with the parts of the input that were
-shown after a comma; columns are the recipe's models by their titles, and Average. Settings:
-`changes`, for scores in percent of the whole input's, without a sign; `lengths`, for what section
-5.3 says of each model (a row) on short, medium and long inputs.
-"""
+"""The tables of FAUN-Eval: means and changes of the print, datasets and runs of a workspace."""
 
 from __future__ import annotations
 
-import shlex
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
-from math import fsum
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 
-import pyarrow as pa
-
-from goldpan.plugins import Rules, data, evaluation
-from goldpan.plugins.data import PROVENANCE, Task, WorkspaceLayout, find_task, read_provenance
-from goldpan.plugins.evaluation import CellOutcome, PaperContext, State, TableRecipe
-
-_NAME = "faun-eval"
-"""The name of the paper's rules, profile and protocol; datasets of its plan begin with it."""
-_DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
-_AT_LEAST = ("entries", "fix pairs")
-"""Rows of which the paper prints rough numbers, so that more is as much."""
-_PLANS = files("goldpan.papers.faun_eval") / "plans"
-_SPLITS = ("train", "validation", "test")
-
-RULES = Rules(
-    _NAME,
-    ("keyword",),
-    # Algorithm 1 reads title, body, comments and review comments, and no commit messages.
-    ("title", "body", "comment", "review_comment"),
-    same_repository=True,
-    default_branch=True,
+from goldpan.papers.faun_eval.cells import built_datasets, lengths, runs
+from goldpan.plugins.evaluation import (
+    CellOutcome,
+    ModelRecipe,
+    PaperContext,
+    PaperRecipe,
+    TableRecipe,
+    from_print,
+    read_list,
 )
-"""The pairing rules of the paper (section 3.2)."""
 
-
-def built_datasets(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the counts of the first workspace that has some."""
-    for workspace in evaluation.workspaces(context):
-        counts = _mined(workspace)
-        for row, value in counts.items():
-            if row in table.rows and value:
-                yield _outcome(table, row, table.columns[0], value, workspace.root)
-        for row, families in _DATASETS.items():
-            directory = _built_dataset(workspace, families) if row in table.rows else None
-            if directory is None:
-                continue
-            rows = _rows(directory)
-            facts: dict[str, float] = {
-                "languages": len(set(rows["language"].to_pylist()) - {None}),
-                "repositories": len(set(rows["repo"].to_pylist())),
-                "samples": rows.num_rows,
-            }
-            gaps = _gaps(directory)
-            for column in table.columns:
-                yield _outcome(table, row, column, facts[column], directory, gaps)
-        return
-    plan = _written_plan(context)
-    remedy = "give one with --workspace or --data"
-    if plan is not None:
-        remedy = (
-            f"goldpan run {shlex.quote(str(plan))} makes them from GitHub (--dry-run says at what"
-            f" cost), and the same command then finds them; or {remedy}"
-        )
-    context.note(f"No workspace with the paper's datasets is there: {remedy}.")
-
-
-def _outcome(
-    table: TableRecipe, row: str, column: str, value: float, where: Path, gaps: Sequence[str] = ()
-) -> CellOutcome:
-    paper = table.rows[row][table.columns.index(column)]
-    note = ""
-    if isinstance(paper, float | int) and value != paper:
-        note = "less than the paper's" if value < paper else "more than the paper's"
-    if value > float(paper or 0) and row in _AT_LEAST:
-        note = ""
-    note = "; ".join(filter(None, (note, *gaps)))
-    state: State = "in part" if note else "run"
-    return CellOutcome(row, column, value, state, note, {"directory": str(where)})
-
-
-def _mined(workspace: WorkspaceLayout) -> dict[str, int]:
-    repositories = workspace.repositories("tables")
-    return {
-        "repositories": len(repositories),
-        "entries": sum(_count(workspace.table(repo, "entries")) for repo in repositories),
-        "fix pairs": sum(_count(workspace.pairs(repo, _NAME)) for repo in repositories),
-    }
-
-
-def _count(path: Path) -> int:
-    return data.count_rows(path) if path.exists() else 0
-
-
-def _built_dataset(workspace: WorkspaceLayout, families: tuple[str, ...]) -> Path | None:
-    """Return the dataset of the first family, that of the plan's name before others."""
-    for family in families:
-        named = workspace.dataset(f"{_NAME}-{family}")
-        for directory in (named, workspace.dataset(family)):
-            if (directory / PROVENANCE).exists():
-                if read_provenance(directory).get("family") != family:
-                    continue
-                return directory
-    return None
-
-
-def _rows(directory: Path) -> pa.Table:
-    parts = [
-        data.read_table(path, columns=["repo", "language"])
-        for split in _SPLITS
-        for path in data.shard_paths(directory, split)
-    ]
-    if not parts:
-        raise data.DatasetError(f"{directory} holds no rows", "Build it again")
-    return pa.concat_tables(parts)
-
-
-def _written_plan(context: PaperContext) -> Path | None:
-    """Return the plan that makes the paper's data, written where it is not; None without one.
-
-    It lies where the paper's results do, and is never written over: people change theirs.
-    """
-    shipped = _PLANS / f"{context.recipe.name}.toml"
-    if not shipped.is_file():
-        return None
-    path = context.directory / shipped.name
-    if not path.exists():
-        data.make_directory(path.parent)
-        data.write_whole(path, shipped.read_bytes())
-    return path
-
-
-def _gaps(directory: Path) -> tuple[str, ...]:
-    """Return in what a dataset differs from FAUN-Eval's as described (section 3.3), in clauses.
-
-    Its semantic check has models review what the filters keep, and then people. A folder without
-    provenance is taken as built by other hands.
-    """
-    if not (directory / PROVENANCE).exists():
-        return ("rows of unknown making",)
-    provenance = read_provenance(directory)
-    profile = provenance.get("profile", {}).get("name")
-    reviewers = {kind for review in provenance.get("reviews", {}).values() for kind in review}
-    gaps = [] if profile == _NAME else [f"filtered by the profile {profile}"]
-    if not reviewers:
-        gaps.append("not reviewed")
-    elif "people" not in reviewers:
-        gaps.append("reviewed by models alone")
-    elif "models" not in reviewers:
-        gaps.append("reviewed by people alone")
-    return tuple(gaps)
-
-
-_TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
-_METRICS = {
-    "BLEU": "sentence_bleu",
-    "ROUGE-L": "rouge_l",
-    "ROUGE-1": "rouge_1",
-    "ES": "edit_similarity",
-    "average": "faun_average",
-    "EM": "exact_match",
-    "CodeBLEU": "codebleu",
-}
-_ABLATE = "ablate"
+_HERE = Path(__file__).parent
 _AVERAGE = "Average"
-_ROWS = 300
-"""Test rows of each of the paper's datasets."""
+_QA = ("QA: BLEU", "QA: ROUGE-L", "QA: ROUGE-1", "QA: ES")
+_WHOLE = {"QA": "IT+IB", "FL": "IT+IB", "CE": "IT+IB+PT+PB"}
+_LOCATING = ("GPT-4o", "DSC-236B")
+"""Models of Table 5 by whose fault localization its average is: CodeQwen scored 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    workspace: WorkspaceLayout
-    run: evaluation.Run
-    title: str
-    """The model's name in the tables."""
-    shown: str
-    """The parts of the input, such as IT+IB."""
-    whole: bool
-    """True where those are all parts."""
-    as_printed: bool
-    """True where it ran under the paper's protocol."""
-    note: str = ""
-    """Differences of the run from the paper's, beside its rows."""
-
-
-def issue_solving_runs(
-    context: PaperContext,
-    table: TableRecipe,
-    changes: bool = False,
-    lengths: bool = False,
-    averages: Mapping[str, tuple[str, ...]] = {},
-) -> Iterator[CellOutcome]:
-    """Yield the cells of models that have finished runs; of several seeds, the mean.
-
-    `averages` has the models over which rows of a task are averaged, where those are not all.
-    """
-    stored = _stored_runs(context)
-    if not stored:
-        names = ", ".join(model.name for model in context.recipe.models[:3])
-        context.note(
-            "No finished run of the paper's models is in a workspace: cells come from goldpan"
-            " evaluate run --task qa --model prompted --set model=NAME --protocol"
-            f" {context.recipe.protocol} --workspace DIR (NAME: {names} and so on), from"
-            " --task fault_localization and code_edit, and with --ablate title and the like."
-        )
-    if lengths:
-        yield from _by_length(context, table, stored)
-        return
+def averages(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield the averages over metrics and models, of the printed scores."""
+    models = [name for name in table.columns if name != _AVERAGE]
     for row in table.rows:
-        models = averages.get(row.partition(": ")[0]) or tuple(
-            name for name in table.columns if name != _AVERAGE
-        )
-        scores = _row(row, stored, models)
-        if changes:
-            wholes = _row(row.partition(",")[0], stored, models)
-            scores = {
-                title: replace(score, value=100 * abs(change))
-                for title, score in scores.items()
-                if title in wholes
-                and (change := evaluation.relative_change(wholes[title].value, score.value))
-                is not None
-            }
-        yield from (
-            CellOutcome(row, title, score.value, *_state(score), {"rows": score.rows})
-            for title, score in scores.items()
-            if title in table.columns
-        )
+        name, sign, shown = row.partition(", ")
+        if name == "QA: average":
+            for column in table.columns:
+                cells = [(f"{metric}{sign}{shown}", column) for metric in _QA]
+                yield from from_print(row, column, table, cells, fmean)
+    for row in table.rows:
+        chosen = _LOCATING if table.key == "5" and row.startswith("FL") else models
+        cells = [(row, model) for model in chosen]
+        yield from from_print(row, _AVERAGE, table, cells, fmean)
 
 
-@dataclass(frozen=True, slots=True)
-class _Score:
-    value: float
-    rows: int
-    note: str
+def changes(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield the changes without parts of the input, of the printed scores."""
+    scores = context.recipe.table("5")
+    for row in table.rows:
+        name, _, _ = row.partition(", ")
+        whole = f"{name}, {_WHOLE[name.partition(':')[0]]}"
+        for column in table.columns:
+            if table.number(row, column) is not None:
+                cells = [(whole, column), (row, column)]
+                yield from from_print(row, column, scores, cells, _change)
 
 
-def _mean(scores: Sequence[_Score]) -> _Score:
-    """Return the mean of scores, with the fewest rows and all notes of them."""
-    notes = "; ".join(dict.fromkeys(score.note for score in scores if score.note))
-    mean = fsum(score.value for score in scores) / len(scores)
-    return _Score(mean, min(score.rows for score in scores), notes)
+def _change(scores: Sequence[float]) -> float | None:
+    """Return by how many percent the second score differs from the first, without a sign."""
+    whole, less = scores
+    return abs(less / whole - 1) * 100 if whole else None
 
 
-def _state(score: _Score) -> tuple[State, str]:
-    other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
-    if score.rows > _ROWS:
-        other = f"{score.rows:,} rows, not {_ROWS}"
-    note = "; ".join(filter(None, (other, score.note)))
-    return ("in part" if note else "run"), note
+def all_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield the scores of runs on the whole input."""
+    return runs(context, table, {})
 
 
-def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[str, _Score]:
-    """Return scores by the models' titles, and their average where all of `averaged` ran.
-
-    Of several seeds it is the mean.
-    """
-    name, _, shown = row.partition(", ")
-    task, _, metric = name.partition(": ")
-    values: dict[str, list[_Score]] = defaultdict(list)
-    for entry in stored:
-        if entry.run.task != _TASKS[task] or (entry.shown != shown if shown else not entry.whole):
-            continue
-        value = entry.run.scores.value(_METRICS[metric])
-        if value is not None:
-            values[entry.title].append(_Score(value, entry.run.scores.examples, entry.note))
-    means = {title: _mean(scores) for title, scores in values.items()}
-    if set(averaged) <= set(means):
-        means[_AVERAGE] = _mean([means[title] for title in averaged])
-    return means
+def ablated_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield the scores of runs without parts of the input."""
+    return runs(context, table, {"FL": _LOCATING})
 
 
-def _by_length(
-    context: PaperContext, table: TableRecipe, stored: Sequence[_Stored]
-) -> Iterator[CellOutcome]:
-    """Yield how the scores of the thirds compare, which are means of several seeds."""
-    runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
-    for entry in stored:
-        if entry.whole and entry.title in table.rows:
-            runs[entry.title, entry.run.task].append(entry)
-    for (title, task), entries in runs.items():
-        values: dict[str, list[float]] = {name: [] for name in evaluation.THIRDS}
-        try:
-            all_thirds = [third for entry in entries for third in _thirds(entry)]
-        except data.GoldpanError as error:  # its rows are others now; further runs may count
-            context.problem(str(error))
-            continue
-        for third in all_thirds:
-            values[third.name].append(third.scores.value(third.scores.main) or 0.0)
-        scores = {
-            name: evaluation.as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()
-        }
-        short, medium, long = scores.values()
-        column, value = {
-            "qa": ("QA: worst", _lowest(scores)),
-            "fault_localization": ("FL: medium against short", _word(medium, short)),
-            "code_edit": ("CE: long against medium", _word(long, medium)),
-        }[task]
-        facts = {"thirds": scores, "seeds": sorted(entry.run.seed for entry in entries)}
-        state = _state(
-            _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
-        )
-        yield CellOutcome(title, column, value, *state, facts)
+def changed_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield by how much runs change without parts of the input."""
+    return runs(context, table, {"FL": _LOCATING}, changes=True)
 
 
-def _word(score: float, other: float) -> str:
-    return "lower" if score < other else "higher" if score > other else "equal"
-
-
-def _lowest(scores: Mapping[str, float]) -> str:
-    """Return the names of the lowest scores: several where they tie, `equal` where all do."""
-    names = [name for name, score in scores.items() if score == min(scores.values())]
-    return "equal" if len(names) == len(scores) else " and ".join(names)
-
-
-def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
-    task = find_task(entry.run.task, data.tasks_directory(entry.workspace.root))
-    directory = _task_dataset(entry.workspace, task)
-    rows = evaluation.scored_input(entry.workspace, task, entry.run.data_hash, directory)
-    predictions = entry.run.predictions()
-    return evaluation.score_by_length(
-        task, predictions, evaluation.input_lengths(rows), seed=entry.run.seed, files=rows.files
-    )
-
-
-def _task_dataset(workspace: WorkspaceLayout, task: Task) -> Path:
-    """Return where a task's dataset lies: that of the plan's name before others."""
-    named = workspace.dataset(f"{_NAME}-{task.source.builder}")
-    return named if named.exists() else data.task_directory(workspace, task)
-
-
-def _stored_runs(context: PaperContext) -> list[_Stored]:
-    stored = []
-    for workspace in evaluation.workspaces(context):
-        names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
-        for run in evaluation.read_runs(workspace, tasks=names) if names else ():
-            model = evaluation.model_of(context.recipe.models, run)
-            task = find_task(run.task, data.tasks_directory(workspace.root))
-            family = evaluation.built_family(task)
-            if model is None or family is None:
-                continue
-            removed = tuple(filter(None, str(run.settings.get(_ABLATE, "")).split("+")))
-            shown = evaluation.without(family, removed).name
-            name = run.protocol.name
-            other = "" if name == context.recipe.protocol else f"under the protocol {name}"
-            gaps = _gaps(_task_dataset(workspace, task))
-            note = "; ".join(filter(None, (other, *gaps)))
-            stored.append(_Stored(workspace, run, model.title, shown, not removed, not other, note))
-    return _closest(stored)
-
-
-def _closest(stored: Sequence[_Stored]) -> list[_Stored]:
-    """Return the runs of each model and input under the paper's protocol, others where none is."""
-    as_printed = {_subject(entry) for entry in stored if entry.as_printed}
-    return [entry for entry in stored if entry.as_printed or _subject(entry) not in as_printed]
-
-
-def _subject(entry: _Stored) -> tuple[str, str, str]:
-    return entry.run.task, entry.title, entry.shown
+PAPER = PaperRecipe(
+    name="faun-eval",
+    title="FAUN-Eval: fine-grained issue solving of language models on 30 repositories",
+    citation=(
+        "R. Hu et al.: A Real-World Benchmark for Evaluating Fine-Grained Issue Solving"
+        " Capabilities of Large Language Models, 2024 (FAUN-Eval)."
+    ),
+    url="https://anonymous.4open.science/status/FAUN-Eval",
+    protocol="faun-eval",
+    about=(
+        "The paper names seven of its 30 repositories and no commit; GitHub was read in August"
+        " 2024. examples/faun-eval.toml selects 30 by language and stars, mines, pairs, filters and"
+        " builds them.",
+        "The paper reviews what the filters keep with GPT-4o and two people: a plan needs [review]"
+        " for that.",
+        "A workspace of that plan is given by --data or --workspace: its datasets of 300 rows and"
+        " its runs fill the cells.",
+        "Scores come from one sample an answer at temperature 0.2.",
+    ),
+    models=read_list(_HERE / "models.csv", ModelRecipe),
+    printed=_HERE / "printed.csv",
+    tables=(
+        TableRecipe(
+            key="data",
+            title="Sections 3.1 to 3.3: repositories, entries and pairs",
+            compute=(built_datasets,),
+            note=(
+                "The paper writes: over 800,000 entries, approximately 500,000 issues and around"
+                " 100,000 fix pairs, from August 2024."
+            ),
+        ),
+        TableRecipe(
+            key="1",
+            title="Table 1: the datasets",
+            compute=(built_datasets,),
+            note="FAUN-Eval-fix is the dataset of fault localization and of code editing.",
+        ),
+        TableRecipe(
+            key="4", title="Table 4: ten models on three tasks", compute=(averages, all_runs)
+        ),
+        TableRecipe(
+            key="5",
+            title="Table 5: scores without parts of the input",
+            compute=(averages, ablated_runs),
+            note="IT and IB are the issue's title and body, PT and PB the pull request's.",
+        ),
+        TableRecipe(
+            key="5-changes",
+            title=(
+                "Table 5: changes without parts of the input, in percent of the whole input's score"
+            ),
+            compute=(changes, changed_runs),
+            note="Without their signs, which the print shows as arrows.",
+        ),
+        TableRecipe(
+            key="F3",
+            title="Figure 3: scores on short, medium and long inputs, as the text reads the figure",
+            compute=(lengths,),
+            note=(
+                "The figure's values are drawn, not printed: what stands here is what section 5.3"
+                " says of them. The thirds' scores are in the facts of each cell."
+            ),
+        ),
+    ),
+)

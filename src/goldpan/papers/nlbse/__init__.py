@@ -6,12 +6,6 @@ from pathlib import Path
 from goldpan.plugins import Builder, Files, Part, register
 
 _HERE = Path(__file__).parent
-_COMPUTATIONS = {
-    "by-repository": "nlbse24:cells",
-    "comment-competition": "nlbse23:comment_cells",
-    "comment-forests": "comment_forests:compute",
-    "issue-competition": "nlbse23:issue_cells",
-}
 _ROOM = "goldpan.papers.nlbse"
 _CATEGORIES = tomllib.loads((_HERE / "categories.toml").read_text("utf-8"))["tasks"]
 
@@ -23,14 +17,13 @@ register(
         for name in (f"nlbse23_{language}_{category}" for category in categories)
     ),
     Files("protocol", _HERE / "protocols"),
-    Files("recipe", _HERE / "recipes"),
+    *(Part("recipe", name, f"{_ROOM}.{name}_tables:PAPER") for name in ("nlbse23", "nlbse24")),
     *(
         Part("annotation form", f"code-comment-{name}", f"{_ROOM}.comment_build:{name.upper()}")
         for name in _CATEGORIES
     ),
     Part("importer", "nlbse23_comments", f"{_ROOM}.comment_tasks:read_2023"),
     Part("importer", "nlbse25_comments", f"{_ROOM}.comment_tasks:read_2025"),
-    *(Part("computation", name, f"{_ROOM}.{place}") for name, place in _COMPUTATIONS.items()),
     *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
     Builder(
         "issue-type",

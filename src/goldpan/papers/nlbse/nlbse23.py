@@ -1,21 +1,14 @@
-"""The competitions of NLBSE'23: their rules, runs ranked by them, and the cells of their tables.
+"""The competitions of NLBSE'23: their rules, and runs ranked by them.
 
 Code comments (section III-B): 0.75 x mean F1 over the 19 categories + 0.25 x share of categories
-in which the F1 is above that of the organizers' random forest. `comment_cells` takes the setting
-`baseline`, the row of that forest, whose published answers give its means; the score of a printed
-row follows from its mean F1 and the categories that it won. Baselines run on all 19 tasks of the
-recipe stand in rows of Goldpan's own, under their titles.
-
-Issue reports (section II-B): the micro-averaged F1. `issue_cells` takes `average`, the column of
-the average, and `support`, how many test issues each class has, by the column of its recall. As
-every issue has one class and gets one answer, the average follows from the recalls alone; what
-comes out of printed recalls has their rounding in it.
+in which the F1 is above that of the organizers' random forest. Issue reports (section II-B): the
+micro-averaged F1.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from statistics import fmean
@@ -208,60 +201,6 @@ def _value(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
 SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, value=_value)
 
 
-@evaluation.runs_models
-def comment_cells(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, baseline: str
-) -> Iterator[evaluation.CellOutcome]:
-    """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
-    for row, values in table.rows.items():
-        won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
-        mean = table.number(row, "F1")
-        if won.isdigit() and mean is not None:
-            reached = comment_rule(mean, int(won), len(BASELINE))
-            yield evaluation.CellOutcome(
-                row, _SCORE, reached, "recomputed", "from the rounded mean F1"
-            )
-    for column, value in mean_scores(BASELINE.values()).items():
-        yield evaluation.CellOutcome(baseline, column, value, "recomputed")
-    if context.effort.tasks:
-        context.note("No score was computed here: it takes all categories, and --tasks names some.")
-    for model in evaluation.find_models(context.recipe, context.effort.models):
-        yield from _entry(context, table, model)
-
-
-def _entry(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, model: evaluation.ModelRecipe
-) -> Iterator[evaluation.CellOutcome]:
-    """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
-    protocol = evaluation.find_protocol(context.recipe.protocol)
-    values: dict[str, dict[str, float | None]] = {metric: {} for _, metric in _MEANS}
-    chosen, limit = context.effort.tasks, context.effort.limit
-    notes = [] if limit is None else [f"at most {limit:,} rows a task"]
-    for task in context.recipe.tasks:
-        if task.task not in BASELINE or (chosen and task.task not in chosen):
-            continue
-        ready = evaluation.prepared(context, task)
-        result = evaluation.run_of(context, ready.data, model, protocol)
-        if result is None:
-            return
-        notes += [*ready.notes, *result.record.in_part]
-        for metric, by_task in values.items():
-            by_task[task.task] = result.record.scores.value(metric)
-    if chosen:  # the runs are kept, for when all are there
-        return
-    ranked = comment_score(values["f1"])
-    cells: dict[str, evaluation.Value] = {
-        column: fmean(value or 0.0 for value in values[metric].values())
-        for column, metric in _MEANS
-    }
-    cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
-    for column, value in cells.items() if model.title in table.own else ():
-        note = "; ".join(dict.fromkeys(notes))
-        yield evaluation.CellOutcome(
-            model.title, column, value, "in part" if notes else "run", note
-        )
-
-
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
     """Return precision, recall and F1, means over categories, by the column that shows them."""
     confusions = list(answered)
@@ -269,21 +208,6 @@ def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, flo
         column: fmean(getattr(confusion, metric) or 0.0 for confusion in confusions)
         for column, metric in _MEANS
     }
-
-
-def issue_cells(
-    context: evaluation.PaperContext,
-    table: evaluation.TableRecipe,
-    average: str,
-    support: Mapping[str, int],
-) -> Iterator[evaluation.CellOutcome]:
-    """Yield the average of each row that prints all recalls."""
-    for row in table.rows:
-        recalls = {column: table.number(row, column) for column in support}
-        present = {column: value for column, value in recalls.items() if value is not None}
-        if len(present) == len(recalls):
-            value = issue_rule(present, support)
-            yield evaluation.CellOutcome(row, average, value, "recomputed", "from rounded recalls")
 
 
 def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:

@@ -19,7 +19,7 @@ _READERS = ("requirement_verbs", "stackoverflow_ner")
 register(
     Files("task", _HERE / "tasks"),
     Files("protocol", _HERE / "protocols"),
-    Files("recipe", _HERE / "recipes"),
+    Part("recipe", "selu", "goldpan.papers.selu.tables:PAPER"),
     Files("fine-tuning recipe", _HERE / "finetuning"),
     # The replication kit collapses white space first: Markdown then has no blocks any more.
     Part("step order", "selu-paper", _STEPS),

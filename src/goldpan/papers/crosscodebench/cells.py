@@ -1,0 +1,324 @@
+"""Cells of CrossCodeBench: from the authors' code, from their task files, from finished runs.
+
+Task files are looked for in all folders below the data folder, and their key says which cells
+of them a table has: 2 averages, 3 types, 4 tasks of the splits, 4-train and 4-evaluation their
+instances, 5 the two shortcuts. A split that `goldpan build crosscode split` wrote is a task by
+`goldpan build crosscode import`, called after split and method, so that runs on it fill cells.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from math import fsum
+
+from goldpan.papers.crosscodebench.build import find_tasks
+from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
+from goldpan.papers.crosscodebench.instances import read_instances
+from goldpan.papers.crosscodebench.meta import META, Meta, TaskExample
+from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
+from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
+from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
+from goldpan.plugins.data import METHODS, DatasetError
+from goldpan.plugins.evaluation import (
+    CellOutcome,
+    FoundFile,
+    PaperContext,
+    Run,
+    State,
+    TableRecipe,
+    model_of,
+    read_runs,
+    read_text,
+    workspaces,
+)
+
+_TASKS = 216
+_ROWS = 500
+"""The most test rows of a task (section IV-D), the first ones in the authors' code."""
+_SEEDS = 3
+"""Runs of which the paper prints the mean (section V)."""
+_SEED = 42
+"""The seed of the authors' shortcut, where none is said."""
+_TOTAL = "Total"
+_MILLION, _THOUSAND = 1_000_000, 1_000
+Cells = Iterator[tuple[str, str, float]]
+"""Row, column and value of each."""
+Curve = Mapping[str, Mapping[str, float]]
+"""Scores by metric, by the name of a point, in order."""
+
+
+def categories(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield how many categories each type and sub-type has in the authors' code (Table III)."""
+    rows = {row.casefold(): row for row in table.rows}
+    counts: Counter[str] = Counter()
+    for name in _types_of_categories(context.file("categories")).values():
+        kind = rows.get(name.casefold(), name)
+        counts.update({kind, kind.partition(" -> ")[0], _TOTAL})
+    for row in table.rows:
+        yield CellOutcome(
+            row, "categories", counts[row], "recomputed", "as the authors' code has them"
+        )
+
+
+def _types_of_categories(file: FoundFile) -> dict[str, str]:
+    """Return the first dictionary of a Python file, read as data: nothing of it is run."""
+    try:
+        tree = ast.parse(read_text(file))
+        value = next(node.value for node in tree.body if isinstance(node, ast.Assign))
+        types = ast.literal_eval(value)
+        return {str(category): str(kind) for category, kind in types.items()}
+    except (SyntaxError, ValueError, StopIteration, AttributeError) as error:
+        raise DatasetError(
+            f"{file.path} holds no dictionary of categories and types ({error})",
+            "Give the file as its authors publish it",
+        ) from None
+
+
+def tasks(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
+    """Yield the cells of a table that follow from the task files that are there."""
+    folders = sorted({path.parent for path in context.data.root.rglob(f"task_*{META}")})
+    if not folders:
+        context.note(
+            "No task_*.meta.json is below the data folder: get the tasks from "
+            "https://doi.org/10.5281/zenodo.7321934."
+        )
+        return
+    ways: Mapping[str, Callable[[Sequence[TaskFiles]], Cells]] = {
+        "2": _averages,
+        "3": _types,
+        "4": _split_tasks,
+        "4-train": lambda found: _split_instances(found, "train", _MILLION),
+        "4-evaluation": lambda found: _split_instances(found, "evaluation", _THOUSAND),
+        "5": _shortcuts,
+    }
+    found = find_tasks(folders)
+    whole = len(found) == _TASKS
+    state: State = "run" if whole else "in part"
+    note = "" if whole else f"{len(found)} of {_TASKS} tasks"
+    for row, column, value in ways[table.key](found):
+        if row in table.rows and column in table.columns:
+            yield CellOutcome(row, column, value, state, note, {"tasks": len(found)})
+
+
+def _instances(tasks: Sequence[TaskFiles]) -> int:
+    """Return how many instances tasks have, as their files say it, else by counting."""
+    return sum(
+        task.meta.counts.get("total") or sum(1 for _ in read_instances(task.data)) for task in tasks
+    )
+
+
+def _averages(tasks: Sequence[TaskFiles]) -> Cells:
+    metas = [task.meta for task in tasks]
+    sides: Mapping[str, Callable[[Meta], Sequence[TaskExample]]] = {
+        "positive": lambda meta: meta.positive,
+        "negative": lambda meta: meta.negative,
+    }
+    yield "instances per task", "average", _instances(tasks) / len(tasks)
+    yield "description length", "average", _mean_words([meta.description for meta in metas])
+    yield "definition length", "average", _mean_words([meta.definition for meta in metas])
+    for name, side in sides.items():
+        for part in ("input", "output"):
+            texts = [[getattr(example, part) for example in side(meta)] for meta in metas]
+            if lengths := [_mean_words(of_task) for of_task in texts if of_task]:
+                row = f"{name} example {part} length"
+                yield row, "average", fsum(lengths) / len(lengths)
+
+
+def _mean_words(texts: Sequence[str]) -> float:
+    return fsum(len(text.split()) for text in texts) / len(texts)
+
+
+def _types(tasks: Sequence[TaskFiles]) -> Cells:
+    by_kind: dict[str, list[TaskFiles]] = defaultdict(list)
+    for task in tasks:
+        for name in {task.meta.kind.type, str(task.meta.kind), _TOTAL}:
+            by_kind[name].append(task)
+    for name, members in by_kind.items():
+        yield name, "tasks", len(members)
+        yield name, "categories", len({task.meta.category for task in members})
+        yield name, "instances", _instances(members)
+
+
+def _splits(tasks: Sequence[TaskFiles]) -> Iterator[Assigned]:
+    metas = [task.meta for task in tasks]
+    for name, split in shipped_splits().items():
+        yield assign_tasks(name, split, metas)
+
+
+def _split_tasks(tasks: Sequence[TaskFiles]) -> Cells:
+    for split in _splits(tasks):
+        yield split.name, "train", len(split.train)
+        yield split.name, "evaluation", len(split.evaluation)
+
+
+def _split_instances(tasks: Sequence[TaskFiles], side: str, unit: int) -> Cells:
+    for split in _splits(tasks):
+        stems = {meta.stem for meta in (split.train if side == "train" else split.evaluation)}
+        members = [task for task in tasks if task.meta.stem in stems]
+        yield split.name, side, _instances(members) / unit
+
+
+def _shortcuts(tasks: Sequence[TaskFiles]) -> Cells:
+    by_stem = {task.meta.stem: task for task in tasks}
+    for split in _splits(tasks):
+        drawing = random.Random(_SEED)  # noqa: S311 - repeats the authors' drawing
+        truths: list[str] = []
+        outputs: list[str | None] = []
+        inputs: list[str | None] = []
+        for meta in split.evaluation:
+            shown = [example.output for example in meta.positive]
+            for instance in islice(read_instances(by_stem[meta.stem].data), _ROWS):
+                truths.append(instance.output)
+                outputs.append(drawing.choice(shown) if shown else None)
+                inputs.append(instance.input)
+        for row, answers in (("Copy Ex-output", outputs), ("Copy Ins-input", inputs)):
+            for metric, value in _scores(truths, answers).items():
+                yield row, f"{split.name} {metric}", value
+
+
+def _scores(truths: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
+    """Return the scores by metric, in percent; none where there is nothing to score."""
+    scores = percentages(truths, answers)
+    return {metric: scores[name] for metric, name in METRICS.items() if name in scores}
+
+
+def runs(
+    context: PaperContext, table: TableRecipe, rows: Mapping[str, str]
+) -> Iterator[CellOutcome]:
+    """Yield the cells of Table V of models that have finished runs; of several seeds, the mean.
+
+    Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`; `rows` has the MODEL of each
+    model of the recipe.
+    """
+    built = {
+        split_task_name(split_folder(split, method, layout)): (split, method)
+        for split in shipped_splits()
+        for method in METHODS
+        for layout in LAYOUTS
+    }
+    by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for name, run in _runs(context):
+        if run.task in built and name in rows:
+            split, method = built[run.task]
+            by_cell[split, f"{rows[name]}, {method}"].append(run)
+    for (split, row), found in sorted(by_cell.items()):
+        yield from _run_outcomes(table, split, row, found)
+
+
+def _runs(context: PaperContext) -> list[tuple[str, Run]]:
+    """Return the finished runs of the recipe's models with their names there."""
+    return [
+        (model.name, run)
+        for workspace in workspaces(context)
+        if (workspace.root / "runs").is_dir()
+        for run in read_runs(workspace)
+        if (model := model_of(context.recipe.models, run)) is not None
+    ]
+
+
+def _run_outcomes(
+    table: TableRecipe, split: str, row: str, runs: list[Run]
+) -> Iterator[CellOutcome]:
+    rows = min(run.scores.examples for run in runs)
+    seeds = len({run.seed for run in runs})
+    notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
+    tasks = shipped_splits()[split].paper
+    if tasks is not None and rows < tasks[1] * _ROWS:
+        notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
+    weights = sorted({str(run.settings.get("weights", "")) for run in runs} - {""})
+    if len(weights) > 1:
+        notes.append(f"the mean is over {len(weights)} commits of the weights")
+    state: State = "in part" if notes else "run"
+    facts = {"rows": rows, "weights": weights}
+    for metric, mean in _mean_scores(runs).items():
+        column = f"{split} {metric}"
+        if row in table.rows and column in table.columns:
+            yield CellOutcome(row, column, mean, state, "; ".join(notes), facts)
+
+
+def _mean_scores(runs: Sequence[Run]) -> dict[str, float]:
+    """Return the means over runs by metric; without those that no run has."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        answers = run.predictions()
+        scores = _scores(answers["truth"].to_pylist(), answers["answer"].to_pylist())
+        for metric, value in scores.items():
+            values[metric].append(value)
+    return {metric: fsum(of_runs) / len(of_runs) for metric, of_runs in values.items()}
+
+
+def by_instances(
+    context: PaperContext,
+    table: TableRecipe,
+    split: str,
+    method: str,
+    model: str,
+    points: Sequence[int],
+) -> Iterator[CellOutcome]:
+    """Yield what the text says of Figure 2: a model by the most instances of a training task.
+
+    Rows are what it says of the curve, columns the metrics. A note has the curve's points; at least
+    two of them must have runs.
+    """
+    places = {f"{cap:,}": (cap, model) for cap in points}
+    curve = _curve(_runs(context), split, method, places)
+    last_two = [f"{cap:,}" for cap in points[-2:]]
+    for metric in table.columns:
+        for row in table.rows:
+            value = None
+            if row.startswith("best"):
+                value = max(curve, key=lambda point: curve[point][metric], default=None)
+            elif all(point in curve for point in last_two):
+                value = _trend({point: curve[point] for point in last_two}, metric)
+            yield from _outcome(row, metric, value, curve, len(points))
+
+
+def by_size(
+    context: PaperContext,
+    table: TableRecipe,
+    split: str,
+    method: str,
+    models: Mapping[str, Sequence[str]],
+) -> Iterator[CellOutcome]:
+    """Yield what the text says of Figure 3: models from small to large, by row."""
+    found = _runs(context)
+    for row, names in models.items():
+        curve = _curve(found, split, method, {name: (TRAIN_CAP, name) for name in names})
+        for metric in table.columns:
+            yield from _outcome(row, metric, _trend(curve, metric), curve, len(names))
+
+
+def _curve(
+    found: Sequence[tuple[str, Run]], split: str, method: str, points: Mapping[str, tuple[int, str]]
+) -> Curve:
+    """Return the mean scores of those points that have runs, each of instances and model."""
+    curve = {}
+    for point, (cap, model) in points.items():
+        folders = [split_folder(split, method, way, cap) for way in LAYOUTS]
+        built = {split_task_name(folder) for folder in folders}
+        scores = _mean_scores([run for name, run in found if name == model and run.task in built])
+        if len(scores) == len(METRICS):
+            curve[point] = scores
+    return curve
+
+
+def _trend(curve: Curve, metric: str) -> str:
+    steps = list(pairwise(scores[metric] for scores in curve.values()))
+    if all(after > before for before, after in steps):
+        return "higher"
+    return "lower" if all(after < before for before, after in steps) else "not the same throughout"
+
+
+def _outcome(
+    row: str, metric: str, value: str | None, curve: Curve, points: int
+) -> Iterator[CellOutcome]:
+    if len(curve) < 2 or value is None:
+        return
+    shown = ", ".join(f"{name}: {scores[metric]:.2f}" for name, scores in curve.items())
+    state: State = "run" if len(curve) == points else "in part"
+    note = shown if state == "run" else f"{len(curve)} of {points} points; {shown}"
+    yield CellOutcome(row, metric, value, state, note, {"curve": curve})
