@@ -79,4 +79,4 @@ def test_the_ensemble(workspace: WorkspaceLayout) -> None:
     pytest.importorskip("transformers")
     ensemble, seconds = _suite(workspace, "ensemble", {"context": "neighbours"})
     assert ensemble.score >= 0.815
-    assert seconds < 3_000
+    assert seconds < 1_500
