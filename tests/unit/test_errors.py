@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import goldpan
-from goldpan.core.errors import DamagedError, GoldpanError
+from goldpan.core.errors import DamagedError, EvaluationError, GoldpanError
 from goldpan.core.parallel.engine import do
 from goldpan.datasets.tasks.table_reader import WrongAnswerError
 from goldpan.miners.github.rest_lists import RefusedError
@@ -25,7 +25,7 @@ def _all_errors() -> list[type[Exception]]:
     for module in pkgutil.walk_packages(goldpan.__path__, "goldpan."):
         try:
             loaded = importlib.import_module(module.name)
-        except ImportError:
+        except (ImportError, EvaluationError):
             continue  # it needs an extra that is not installed
         for value in vars(loaded).values():
             if isinstance(value, type) and issubclass(value, Exception):
