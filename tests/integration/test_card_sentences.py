@@ -114,7 +114,7 @@ RULES: tuple[tuple[str, Check], ...] = (
         lambda _, built: {source["via"] for source in built.sources} <= {"graphql", "rest"},
     ),
     (r"The column `raw` names the replies\.", lambda _, built: "raw" in built.columns),
-    (r"Goldpan \S+ made it of 277 closings of issues in mined .*", of("issue-nlbse23")),
+    (r"Goldpan \S+ made it of 277 closings of issues in \d mined .*", of("issue-nlbse23")),
     (r"Goldpan \S+ read the file t\.csv without changing texts\.", of(*OWN)),
     (r"Goldpan \S+ read the file toy\.csv of Toy issues of nobody \(.*", of(*IMPORTED)),
     (r"`provenance\.json` holds all settings, .*", always),

@@ -176,7 +176,7 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     bench = lines(tmp_path / "bench.jsonl", BENCH)
     with pytest.raises(UsageError, match="does not exist"):
         find_contamination(made, [tmp_path / "gone.jsonl"])
-    with pytest.raises(DatasetError, match="holds no rows"):
+    with pytest.raises(UsageError, match="is empty"):
         find_contamination(made, [lines(tmp_path / "empty.jsonl", [])])
     with pytest.raises(UsageError, match="no column 'words'"):
         find_contamination(made, [bench], columns=["words"])

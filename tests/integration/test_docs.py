@@ -133,6 +133,9 @@ def test_examples_of_plugins_are_those_that_tests_run() -> None:
     files = [(ROOT / "examples" / "plugins" / name).read_text("utf-8") for name in linked]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
+    paper = (ROOT / "examples" / "own_paper" / "toys.py").read_text("utf-8")
+    for example in blocks("python", page("recipes.md")):
+        assert example in paper, example
 
 
 def test_the_page_on_security_names_what_the_environment_decides() -> None:

@@ -16,7 +16,6 @@ EMPTY = (
     ("run {file}.toml", "goldpan init"),
     ("filter --workspace demo --profile {file}.toml", 'extends = "default"'),
     ("review --workspace demo --model m --settings-file {file}.toml", "Leave it out"),
-    ("reproduce {file}.toml", "docs/recipes.md"),
     ("build qa --workspace demo --gold {file}.csv", "repo, issue, label"),
     ("evaluate labels demo/datasets/qa --gold {file}.csv", "repo, issue, label"),
     ("contamination demo/datasets/qa --against {file}.csv", "holds rows"),

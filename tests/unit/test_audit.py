@@ -16,7 +16,7 @@ from goldpan.audit.place import find_place
 from goldpan.audit.solution import find_solution
 from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, read_lineage
@@ -351,7 +351,7 @@ def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:
     assert [count.name for count in result.findings] == ["measures-nothing"]
     with pytest.raises(UsageError, match="neither a fix nor an answer"):
         audit(tmp_path, [{"id": "a", "body": "x"}], findings=("solution-in-issue",))
-    with pytest.raises(DatasetError, match="holds no rows"):
+    with pytest.raises(UsageError, match="is empty"):
         audit(tmp_path, [])
 
 

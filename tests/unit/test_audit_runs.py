@@ -116,5 +116,6 @@ def test_the_most_changed_file_is_that_of_the_project(tmp_path: Path) -> None:
         Costs(),
     )
     assert list(model.fit(context).answer(test).values) == ["a.py", "b.py"]
+    assert model.check is not None
     with pytest.raises(EvaluationError, match="no files"):
-        model.fit(replace(context, task=find_task("qa")))
+        model.check(find_task("qa"))

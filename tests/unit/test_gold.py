@@ -64,7 +64,7 @@ def test_what_nobody_labelled_cannot_be_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "is not a gold set"),
+        ("", "is empty"),
         ("repo,issue,label\no/r,1,answers\n", "is not a gold set"),
         ("repo,issue,comment_id,label\no/r,one,11,answers\n", "line 2, holds no numbers"),
         (ANSWERS + "o/r,1,11,dev,not\n", "line 9, labels an item twice"),

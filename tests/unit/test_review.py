@@ -142,7 +142,8 @@ def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "No model"),
+        ("", "is empty"),
+        ("timeout = 2", "No model"),
         ('models = "a"', "models"),
         ('models = ["a", "a"]', "twice"),
         ('models = ["a"]\napi_key = "x"', "OPENAI_API_KEY"),

@@ -173,7 +173,8 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "holds no row"),
+        ("", "is empty"),
+        ("model,task,score\n", "holds no row"),
         ("model,task,points\na,b,1\n", "no known layout"),
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),

@@ -113,7 +113,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.toml cannot be read: No such file"):
         read_toml(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'a = "\xe9"')
-    with pytest.raises(UsageError, match=r"latin\.toml is not valid TOML: 'utf-8' codec"):
+    with pytest.raises(
+        UsageError, match=r"latin\.toml is not valid TOML: it is not a text in UTF-8"
+    ):
         read_toml(tmp_path / "latin.toml")
 
 

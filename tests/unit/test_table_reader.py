@@ -318,7 +318,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         list(table_rows(tmp_path / "none.csv"))
     path = tmp_path / "toy.doc"
-    path.touch()
+    path.write_text("a table")
     with pytest.raises(UsageError, match=r"not a table that can be read.*Give csv"):
         list(table_rows(path))
 

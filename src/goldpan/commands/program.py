@@ -217,6 +217,7 @@ def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
         suppress_keyboard_interrupt=False,
     )
     app.meta.help_flags = ()
+    app.meta.suppress_keyboard_interrupt = False  # which ends as cli.py says
 
     @app.meta.default
     def launch(

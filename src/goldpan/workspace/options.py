@@ -139,13 +139,26 @@ def declared(lab: OpenWorkspace | None, method: Callable[..., Any]) -> Callable[
         if item.kind is item.VAR_POSITIONAL:
             item = item.replace(kind=item.KEYWORD_ONLY, default=(), annotation=Repos)
         elif item.kind is item.POSITIONAL_OR_KEYWORD:
-            item = item.replace(kind=item.POSITIONAL_ONLY)
+            if _takes_several(method, item):
+                told["group"] = "Arguments"
+            else:
+                item = item.replace(kind=item.POSITIONAL_ONLY)
             if placeholders.count(told.get("metavar", "")) == 1:
                 told["name"] = told["metavar"]
         parameters.append(item.replace(annotation=Annotated[item.annotation, Parameter(**told)]))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     return command
+
+
+def _takes_several(method: Callable[..., Any], item: inspect.Parameter) -> bool:
+    """Tell whether an argument is a list, which goes on behind options."""
+
+    def only() -> None: ...
+
+    only.__annotations__ = {item.name: item.annotation}
+    names = getattr(method, "__func__", method).__globals__
+    return get_origin(_typed(get_type_hints(only, names)[item.name])) is tuple
 
 
 @dataclass(frozen=True, slots=True)

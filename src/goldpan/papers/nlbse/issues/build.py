@@ -17,6 +17,7 @@ from goldpan._version import __version__
 from goldpan.papers.nlbse.issues import closings, selection
 from goldpan.papers.nlbse.issues.closings import (
     EventSource,
+    Origin,
     Search,
     SourceUnit,
     SourceUnitResult,
@@ -69,6 +70,8 @@ class IssueTypeResult(data.Result):
 
     written: tuple[data.Written, ...]
     """One dataset, or one a project."""
+    origin: Origin
+    """What was read: GH Archive or mined repositories."""
     units: int
     """Hours or repositories that were read."""
     gaps: Mapping[str, int]
@@ -87,7 +90,8 @@ class IssueTypeResult(data.Result):
 @data.renders(IssueTypeResult)
 def built(result: IssueTypeResult) -> Iterator[data.Block]:
     """Yield what became of the closings, and what the datasets hold."""
-    yield data.Line(f"{result.closings:,} closings of issues in {result.seconds:.1f} s")
+    place = _place(result.origin, result.units)
+    yield data.Line(f"{result.closings:,} closings of issues in {place}, {result.seconds:.1f} s")
     for state, count in result.gaps.items():
         yield data.Line(f"  {count:,} hours of the archive are {state}")
     for reason, count in result.dropped.items():
@@ -172,6 +176,7 @@ def build_issue_types(
         ]
     return IssueTypeResult(
         tuple(written),
+        request.source.origin,
         len(units),
         source.gaps(),
         sum(result.closings for result in results),
@@ -313,19 +318,24 @@ def _provenance(
     )
 
 
+def _place(origin: Origin, units: int) -> str:
+    """Name what was read."""
+    if origin == "gharchive":
+        return f"{units:,} hour{'' if units == 1 else 's'} of GH Archive"
+    return f"{units:,} mined repositor{'y' if units == 1 else 'ies'}"
+
+
 def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.CardInputs:
-    archived = request.source.origin == "gharchive"
     closings = sum(result.closings for result in results)
     gaps = tuple(
         f"{count:,} of the hours that were asked for are {state}."
         for state, count in request.source.gaps().items()
     )
-    hours = f"{len(results):,} hour{'' if len(results) == 1 else 's'}"
-    origin = f"{hours} of GH Archive" if archived else "mined repositories"
+    place = _place(request.source.origin, len(results))
     return data.CardInputs(
         summary=f"{request.profile.description}." if request.profile.description else "",
         made=f"Goldpan {__version__} made it of {closings:,} "
-        f"closing{'' if closings == 1 else 's'} of issues in {origin}.",
+        f"closing{'' if closings == 1 else 's'} of issues in {place}.",
         apart="" if request.profile.near_duplicates == "keep" else "Near duplicates",
         redacted=request.profile.redact,
         languages=(request.profile.language,) if request.profile.language else (),
