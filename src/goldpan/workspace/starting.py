@@ -103,6 +103,6 @@ class Config(Group):
 
 def _shown(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
-    if name == "plugins":
+    if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
