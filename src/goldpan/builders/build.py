@@ -41,7 +41,7 @@ from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import Audited, CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.filters.answers import Choice
+from goldpan.filters.answers import LEAST, Choice
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
@@ -156,14 +156,15 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
         raise UsageError(f"The limit is {limit} rows", "Give at least 1")
     older = None if request.since is None else content_digest(read_provenance(request.since))
     required, subjects = recipe.required, _subjects(request)
+    # The stored verdicts are of the profile's own choice: the builder judges by any other one.
+    required_of_others = tuple(name for name in required if name != "answer")
     if answer is not None:
         if answer == "reviewed" and qa.REVIEW not in request.reviews:
             raise UsageError(
                 "--answer reviewed needs a review that names the reply",
                 f"Add --require {qa.REVIEW}",
             )
-        # The stored verdicts are of the profile's own choice: the builder judges by this one.
-        required = tuple(name for name in required if name != "answer")
+        required = required_of_others
     chosen = _answered_by(profile, answer)
     reviews = required_reviews(recipe, request.reviews)
     if request.texts == BEFORE_FIX and recipe.family.name not in RECIPES:
@@ -200,14 +201,20 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
 
-            def count(name: str) -> int:
-                other = find_profile(workspace, repos, name)
-                by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
-                made = make_rows(by_other, repos, reporter, request.execution)
+            def count(stored: Profile, chosen: Profile) -> int:
+                needed = recipe.required if stored is chosen else required_of_others
+                other = replace(rows_request, profile=stored, chosen=chosen, required=needed)
+                made = make_rows(other, repos, reporter, request.execution)
                 return sum(rows.count for rows in made)
 
+            def count_by(name: str) -> int:
+                stored = find_profile(workspace, repos, name)
+                return count(stored, _answered_by(stored, answer))
+
+            others = {} if answer or request.reviews else _other_answers(recipe, profile)
+            rest = {said: count(profile, other) for said, other in others.items()}
             explained = _explained(request, reviews)
-            raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
+            raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count_by, rest)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
@@ -354,6 +361,19 @@ def _explained(request: DatasetRequest, reviews: Iterable[str]) -> dict[str, str
     """Return why a subject that passed the filters has no row, by reason."""
     findings = {} if request.check is None else request.check.explained
     return {**request.recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED), **findings}
+
+
+def _other_answers(recipe: Recipe, profile: Profile) -> dict[str, Profile]:
+    """Return other choices of the reply that answers, by what gives them."""
+    settings = profile.settings["answer"]
+    if recipe.family is not QA or settings.choice != "best":
+        return {}
+    choices = {"give --answer first": _answered_by(profile, "first")}
+    if settings.least > LEAST:
+        lower = {**profile.settings, "answer": replace(settings, least=LEAST)}
+        set_ = f"run goldpan filter --set answer.least={LEAST}"
+        choices[set_] = replace(profile, settings=lower)
+    return choices
 
 
 def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:

@@ -8,10 +8,19 @@ from contextlib import suppress
 
 from goldpan.builders.recipes import Recipe
 from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.core.result import count as number_of
+from goldpan.core.storage.workspace import DEFAULT_RULES
 from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.filters.profile import Profile
 
+_DEFAULT = "default"
+_REMEDIES = {
+    "no-history": "Run goldpan clone",
+    "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
+    "--license SPDX and goldpan pair",
+}
+"""What helps before the filter runs again, by reason."""
 _MOST = 3
 """Reasons that the error names."""
 
@@ -24,30 +33,38 @@ def empty_dataset(
     explained: Mapping[str, str],
     basis: Sequence[Basis],
     count: Callable[[str], int],
+    choices: Mapping[str, int],
 ) -> DatasetError:
     """Return the error that names what emptied a dataset.
 
-    `count` returns how many rows another profile gives that filtered all of the repositories.
+    `count` returns how many rows another profile gives that filtered all of the repositories;
+    `choices` are the rows that other choices of answers give, by what to do.
     """
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
     counts = {name: _count(name, count) for name in sorted(others)}
-    fuller = [(name, rows) for name, rows in counts.items() if rows]
+    fuller = {f"give --profile {name}": rows or 0 for name, rows in counts.items()}
+    found = {**choices, **fuller}
+    ways = [f"{way} ({number_of(rows, 'row')})" for way, rows in found.items() if rows]
     empty = [name for name, rows in counts.items() if rows == 0]
     why = _why(recipe, profile, funnel, dropped, explained)
     problem = f"The dataset {recipe.family.name} would be empty: {why}"
-    if fuller:
-        profiles = " or ".join(f"--profile {name} ({rows:,} rows)" for name, rows in fuller)
-        return DatasetError(problem, f"Give {profiles}")
+    named = {f" --rules {item.rules}" for item in basis if item.rules not in (None, DEFAULT_RULES)}
+    option = "" if profile.name == _DEFAULT else f" {profile.option}"
+    options = option + "".join(sorted(named))
+    stages = [dropped, *(step.reasons for step in funnel.steps if step.left == 0)]
+    for reason, remedy in _REMEDIES.items():
+        if any(reasons.get(reason) for reasons in stages):
+            return DatasetError(problem, f"{remedy}, then goldpan filter{options}, and build again")
+    if ways:
+        told = " or ".join(ways)
+        return DatasetError(problem, told[0].upper() + told[1:])
     if not funnel.rows and funnel.subject == "discussion":
         return DatasetError(
             problem, "Run goldpan mine with --include discussions, then goldpan filter"
         )
     if empty:
         problem += f"; by {' and '.join(empty)} it would be empty, too"
-    rules = "".join({f" --rules {item.rules}" for item in basis if item.rules})
-    return DatasetError(
-        problem, f"Run goldpan funnel {profile.option}{rules} to see what is dropped"
-    )
+    return DatasetError(problem, f"Run goldpan funnel{options} to see what is dropped")
 
 
 def _why(
