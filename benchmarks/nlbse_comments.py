@@ -111,7 +111,7 @@ def measure(workspace: Path, entry: Entry) -> Measured:
         held = () if kind is None else ("--hold-out", kind)
         command = ("evaluate", "run", "--suite", "nlbse23", "--protocol", "nlbse23", "--json")
         printed = orjson.loads(goldpan(workspace, *command, *entry.options, *held))
-        results += [each["result"] for each in printed]
+        results += printed
     positive = {task.name: task.label_names[0] for task in tasks()}
     counts = {task: [0, 0, 0, 0] for task in BASELINE}
     for result in results:

@@ -27,8 +27,8 @@ from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run as execute
-from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.report.comparison.words import sentences, warnings
 from tests.comparing import (

@@ -35,11 +35,10 @@ from goldpan.evaluation.model import require_few as require_few
 from goldpan.evaluation.model import require_least as require_least
 from goldpan.evaluation.model import require_type as require_type
 from goldpan.evaluation.protocol import find_protocol as find_protocol
-from goldpan.evaluation.run import RunResult as RunResult
-from goldpan.evaluation.runs import PREDICTIONS as PREDICTIONS
-from goldpan.evaluation.runs import TRAIN as TRAIN
-from goldpan.evaluation.runs import Run as Run
-from goldpan.evaluation.runs import read_runs as read_runs
+from goldpan.evaluation.record import PREDICTIONS as PREDICTIONS
+from goldpan.evaluation.record import TRAIN as TRAIN
+from goldpan.evaluation.record import RunRecord as RunRecord
+from goldpan.evaluation.record import read_runs as read_runs
 from goldpan.evaluation.score import predictions_schema as predictions_schema
 from goldpan.evaluation.score import ranking_score as ranking_score
 from goldpan.evaluation.slices import THIRDS as THIRDS

@@ -25,7 +25,7 @@ from goldpan.plugins.evaluation import (
     MissingFileError,
     PaperContext,
     Part,
-    RunResult,
+    RunRecord,
     TableRecipe,
     find_models,
     find_protocol,
@@ -184,7 +184,7 @@ def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskD
     return data.task_data(task, splits, "external sets")
 
 
-def _counted(result: RunResult, task: str) -> dict[Part, list[tuple[str, BinaryConfusion]]]:
+def _counted(result: RunRecord, task: str) -> dict[Part, list[tuple[str, BinaryConfusion]]]:
     """Return the counts of each set out of the stored predictions, by part."""
     parts: dict[Part, list[tuple[str, BinaryConfusion]]] = {"train": [], "test": []}
     for counted, name in zip(parts.values(), (TRAIN, PREDICTIONS), strict=True):

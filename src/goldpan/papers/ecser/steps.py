@@ -19,7 +19,7 @@ from goldpan.plugins.evaluation import (
     ReportSection,
     ReportTable,
     RowsByTask,
-    Run,
+    RunRecord,
     Section,
     System,
     canvas,
@@ -139,7 +139,7 @@ def _curves(compared: ComparisonResult) -> Iterator[Content]:
             yield Picture(f"ROC and precision-recall of {first}, {task}", _draw(scored))
 
 
-def _label_scores(run: Run, labels: list[str]) -> tuple[Any, Any] | None:
+def _label_scores(run: RunRecord, labels: list[str]) -> tuple[Any, Any] | None:
     """Return which rows have the first label and their scores for it; None without both kinds."""
     table = run.predictions()
     scores = table["scores"].to_pylist()

@@ -135,7 +135,7 @@ def _mean_value(system: evaluation.System, task: str, metric: str) -> float:
     return fmean(run.scores.value(metric) or 0.0 for run in system.runs[task])
 
 
-def _is_official(run: evaluation.Run) -> bool:
+def _is_official(run: evaluation.RunRecord) -> bool:
     """Return whether the test has as many examples and positives as the official one."""
     base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)

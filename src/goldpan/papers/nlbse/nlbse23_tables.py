@@ -171,9 +171,9 @@ def _entry(
         result = evaluation.run_of(context, ready.data, model, protocol)
         if result is None:
             return
-        notes += [*ready.notes, *result.record.in_part]
+        notes += [*ready.notes, *result.in_part]
         for metric, by_task in values.items():
-            by_task[task.task] = result.record.scores.value(metric)
+            by_task[task.task] = result.scores.value(metric)
     if chosen or model.title not in table.own:  # the runs are kept, for when all are there
         return
     ranked = comment_score(values["f1"])
