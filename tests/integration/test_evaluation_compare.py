@@ -271,7 +271,7 @@ def test_few_projects_are_told_beside_the_answer(workspace: WorkspaceLayout) -> 
     (run, *_) = read_runs(workspace)
     assert (run.scores.unit, run.scores.units, run.scores.projects) == ("rows", 200, 2)
     assert any(
-        "Of fewer than 10 projects are requirement_type (2)" in text
+        "fewer than 10 projects: requirement_type (2)" in text
         for text in warnings(compared(workspace))
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from goldpan.core.result import Block, Line, Table, count, renders
@@ -236,16 +236,26 @@ def overview(records: Sequence[RunRecord]) -> Iterator[Block]:
             ("model", "seed", *names), [(*_named(run), *_cells(run, names)) for run in runs], task
         )
         yield from _spread(runs)
-    told: dict[str, list[str]] = defaultdict(list)
+    told: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         for text in filter(None, _cautions(record)):
-            told[text].append(f"{record.model} on {record.task}")
-    for text, names in told.items():
-        unique = list(dict.fromkeys(names))
-        more = f" and {len(unique) - _MOST_NAMED} more" if len(unique) > _MOST_NAMED else ""
-        yield Line(f"{text} ({', '.join(unique[:_MOST_NAMED])}{more})")
+            told[text][record.task].append(record.model)
+    for text, models in told.items():
+        yield Line(f"{text}{_whose(models, by_task)}")
     if records:
         yield Line(_closing(records))
+
+
+def _whose(models: Mapping[str, Sequence[str]], runs: Mapping[str, Sequence[RunRecord]]) -> str:
+    """Return whose caution it is: by task, the models; empty where it is that of all runs."""
+    names: list[str] = []
+    for task, told in models.items():
+        every = len(told) == len(runs[task])
+        names += [task] if every else [f"{model} on {task}" for model in dict.fromkeys(told)]
+    if names == list(runs) and len(names) == 1:
+        return ""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f" ({', '.join(names[:_MOST_NAMED])}{more})"
 
 
 def _closing(records: Sequence[RunRecord]) -> str:
