@@ -23,10 +23,10 @@ from goldpan.evaluation.metrics.classification import (
 )
 from goldpan.evaluation.metrics.curves import check_scores
 from goldpan.evaluation.metrics.estimate import (
+    Confusion,
     ConfusionMatrix,
     Floats,
     Interval,
-    LabelConfusion,
     Metric,
     MetricEvidence,
     Scores,
@@ -213,7 +213,7 @@ class ExampleOutcomes:
     missing: tuple[Metric, ...] = ()
     """Metrics that cannot be computed, with the reason."""
     confusion: ConfusionMatrix | None = None
-    label_confusions: tuple[LabelConfusion, ...] = ()
+    label_confusions: tuple[Confusion, ...] = ()
 
 
 def score(

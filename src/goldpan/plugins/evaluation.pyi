@@ -18,10 +18,8 @@ from goldpan.evaluation.compare.scores import score_matrix as score_matrix
 from goldpan.evaluation.finetune.job import MINILM as MINILM
 from goldpan.evaluation.finetune.job import Weights as Weights
 from goldpan.evaluation.finetune.job import encoder_weights as encoder_weights
-from goldpan.evaluation.metrics.curves import BinaryConfusion as BinaryConfusion
-from goldpan.evaluation.metrics.curves import has_label as has_label
-from goldpan.evaluation.metrics.curves import label_counts as label_counts
-from goldpan.evaluation.metrics.curves import pool as pool
+from goldpan.evaluation.metrics.classification import label_metric as label_metric
+from goldpan.evaluation.metrics.estimate import Confusion as Confusion
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import Answers as Answers

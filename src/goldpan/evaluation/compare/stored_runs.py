@@ -213,8 +213,8 @@ def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[st
         named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
         more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
         yield (
-            f"Tests have fewer than {MANY_PROJECTS} projects: {named}{more}; answers hold on new rows"
-            " of these projects, and others may differ"
+            f"Tests have fewer than {MANY_PROJECTS} projects: {named}{more}; answers hold on new "
+            "rows of these projects, and others may differ"
         )
 
 

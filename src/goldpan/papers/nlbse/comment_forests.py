@@ -17,8 +17,8 @@ from pathlib import Path
 from goldpan.papers.nlbse.nlbse23 import mean_scores
 from goldpan.plugins.data import DatasetError, open_text
 from goldpan.plugins.evaluation import (
-    BinaryConfusion,
     CellOutcome,
+    Confusion,
     FoundFile,
     PaperContext,
     TableRecipe,
@@ -55,7 +55,7 @@ def compute(
         yield CellOutcome(row, column, value, "in part", note)
 
 
-def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
+def forest(train: FoundFile, test: FoundFile, seed: int) -> Confusion:
     """Return what a balanced forest answers to the test rows of a category."""
     train_data, test_data = read_arff(train.path), read_arff(test.path)
     names = train_data.names
@@ -72,9 +72,10 @@ def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
         random_state=seed,
     )
     model.fit(columns.transform(train_data.features), train_data.labels)
-    answers = map(int, model.predict(columns.transform(test_data.features)))
-    pairs = list(zip(test_data.labels, answers, strict=True))
-    return BinaryConfusion(*(pairs.count(kind) for kind in ((1, 1), (0, 1), (0, 0), (1, 0))))
+    answers = model.predict(columns.transform(test_data.features))
+    matrix = load("sklearn.metrics").confusion_matrix(test_data.labels, answers, labels=[0, 1])
+    tn, fp, fn, tp = map(int, matrix.ravel())
+    return Confusion(tp, fp, tn, fn)
 
 
 def read_arff(path: Path) -> SparseRows:

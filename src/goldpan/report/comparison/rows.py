@@ -156,7 +156,7 @@ def mistakes_section(
 
 def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
     best = systems[0].runs[task][0]
-    labels = [confusion.label for confusion in best.scores.label_confusions]
+    labels = best.labels
     table = best.predictions()
     columns = ("id", "repo", "document", "truth", "answer", "scores")
     errors = []
