@@ -15,7 +15,6 @@ from statistics import fmean, harmonic_mean
 
 import pyarrow.compute as pc
 
-from goldpan.papers.nlbse import comment_forests
 from goldpan.papers.nlbse.comment_tasks import Category, categories
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
@@ -187,13 +186,6 @@ def _entry(
         yield CellOutcome(model.title, column, value, "in part" if notes else "run", note)
 
 
-def forests(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the means of the organizers' forest, trained anew on their features."""
-    keys = {name: name.removeprefix("nlbse23_").replace("_", "-") for name in BASELINE}
-    features = {name: (f"{key}-train", f"{key}-test") for name, key in sorted(keys.items())}
-    return comment_forests.compute(context, table, _FOREST, features)
-
-
 def _task(name: str, category: Category) -> evaluation.TaskRecipe:
     label, counts = category["label"], category["counts"]
     positive, negative = counts[0] + counts[2], counts[1] + counts[3]
@@ -266,7 +258,7 @@ PAPER = evaluation.PaperRecipe(
         TableRecipe(
             key="3",
             title="Table III: code comments",
-            compute=(comments, forests),
+            compute=(comments,),
             runs=True,
             own=("tfidf-svm",),
         ),
