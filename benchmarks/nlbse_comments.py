@@ -29,8 +29,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.metrics.classification import label_metric
+from goldpan.evaluation.metrics.estimate import Confusion, Scores
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
@@ -71,13 +71,13 @@ ENTRIES = (
 class Measured:
     """What a system answered by category, over all its runs, and what they took."""
 
-    answered: dict[str, BinaryConfusion]
+    answered: dict[str, Confusion]
     wall: float
     processor: float
 
     def value(self, task: str, metric: str) -> float:
         """Return a metric of a category, 0 where it is undefined."""
-        return getattr(self.answered[task], metric) or 0.0
+        return label_metric(self.answered[task], metric) or 0.0
 
     def mean(self, metric: str) -> float:
         """Return the mean over the categories."""
@@ -111,7 +111,7 @@ def measure(workspace: Path, entry: Entry) -> Measured:
         held = () if kind is None else ("--hold-out", kind)
         command = ("evaluate", "run", "--suite", "nlbse23", "--protocol", "nlbse23", "--json")
         printed = orjson.loads(goldpan(workspace, *command, *entry.options, *held))
-        results += [each["result"] for each in printed]
+        results += printed
     positive = {task.name: task.label_names[0] for task in tasks()}
     counts = {task: [0, 0, 0, 0] for task in BASELINE}
     for result in results:
@@ -119,11 +119,11 @@ def measure(workspace: Path, entry: Entry) -> Measured:
             counted.label: counted for counted in parsed(result["scores"]).label_confusions
         }
         confusion = confusions[positive[result["task"]]]
-        for index, count in enumerate((confusion.tp, confusion.fp, confusion.tn, confusion.fn)):
+        for index, count in enumerate(confusion.counts):
             counts[result["task"]][index] += count
     costs = [result["costs"] for result in results]
     return Measured(
-        {task: BinaryConfusion(*sums) for task, sums in counts.items()},
+        {task: Confusion(*sums) for task, sums in counts.items()},
         sum(cost["wall_seconds"] for cost in costs),
         sum(cost["cpu_seconds"] for cost in costs),
     )

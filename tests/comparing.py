@@ -23,8 +23,7 @@ from goldpan.datasets.tasks.task import Task, target_column, task_family
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.run import RunResult
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.record import RunRecord, read_runs
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import Report
 from tests.evaluating import labelled, ran, replaced, rows
@@ -139,7 +138,7 @@ def add_run(
     silent: float = 0.0,
     wrong: Any = None,
     **settings: Any,
-) -> RunResult:
+) -> RunRecord:
     """Run a model that answers this share rightly."""
     target = target_column(data.task.type).name
     truths = {row["id"]: row[target] for table in data.splits.values() for row in table.to_pylist()}

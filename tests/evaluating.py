@@ -16,7 +16,8 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
 from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol
-from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.run import run
 
 QUIET = Reporter(quiet=True)
 _WORDS = {
@@ -113,7 +114,7 @@ def ran(
     protocol: str | Protocol = "default",
     seed: int = 0,
     **settings: Any,
-) -> RunResult:
+) -> RunRecord:
     """Run a model, or that of a name with its settings, in a workspace."""
     found = find_model(model, settings) if isinstance(model, str) else model
     rules = find_protocol(protocol) if isinstance(protocol, str) else protocol
@@ -133,7 +134,7 @@ def learns_every_type(root: Path, name: str, least: float = 0.8, **settings: Any
     """Check that a model learns one label of two or three, several labels, and numbers."""
 
     def value(data: TaskData, metric: str, model: str = name, **options: Any) -> float:
-        return ran(root, data, model, **options).record.scores.value(metric) or 0.0
+        return ran(root, data, model, **options).scores.value(metric) or 0.0
 
     for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):
         assert value(data, "macro_f1", **settings) > least

@@ -16,7 +16,8 @@ from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.task import Task, TaskPrompt
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.run import run
 from tests.crosscode_tasks import make_task
 from tests.evaluating import rows
 from tests.openai_server import Body, Fault, OpenAIServer, Said
@@ -70,7 +71,7 @@ def ask(
     seed: int = 0,
     protocol: str = "default",
     **settings: Any,
-) -> RunResult:
+) -> RunRecord:
     """Run the model `judge` behind a server on data."""
     quick = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4}
     options = {"model": "judge", "base_url": server.url, **quick, **settings}
@@ -78,7 +79,7 @@ def ask(
     return run(WorkspaceLayout(root), data, model, find_protocol(protocol), seed, QUIET)
 
 
-def answers(done: RunResult) -> dict[str, Any]:
+def answers(done: RunRecord) -> dict[str, Any]:
     """Return the answers of a run by the number of the row."""
     table = pq.read_table(done.directory / "predictions.parquet")
     ids = [int(name.rpartition(":")[2]) for name in table["id"].to_pylist()]

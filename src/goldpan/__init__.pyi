@@ -14,7 +14,6 @@ from goldpan.datasets.compare.contamination import ContaminationResult as Contam
 from goldpan.datasets.compare.diff import DiffResult as DiffResult
 from goldpan.evaluation.label_errors import LabelErrors as LabelErrors
 from goldpan.evaluation.record import RunRecord as RunRecord
-from goldpan.evaluation.run import RunResult as RunResult
 from goldpan.filters.pipeline import FilterResult as FilterResult
 from goldpan.lineage.check import CheckResult as CheckResult
 from goldpan.lineage.explain import Explanation as Explanation

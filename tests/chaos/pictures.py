@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.evaluation.runs import RESULT
+from goldpan.evaluation.record import RESULT
 
 Picture = Mapping[str, str]
 """The digest of each file, by its name below the workspace."""

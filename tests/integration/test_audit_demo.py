@@ -15,9 +15,8 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
 from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.terminal import Reporter
+from goldpan.evaluation.record import RunRecord, read_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
-from goldpan.evaluation.run import RunResult
-from goldpan.evaluation.runs import read_runs
 from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
@@ -156,12 +155,12 @@ def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
     shutil.rmtree(lab.path / "audits")
     (before,) = lab.evaluate.run(task="code_edit", model="copy-ins-input")
-    assert isinstance(before, RunResult)
-    assert "place-in-issue" not in before.record.scores_by
+    assert isinstance(before, RunRecord)
+    assert "place-in-issue" not in before.scores_by
     cases = verdicts(lab, "code-edit", "place-in-issue")
     (run,) = lab.evaluate.run(task="code_edit", model="copy-ins-input")
-    assert isinstance(run, RunResult)
-    parts = run.record.scores_by["place-in-issue"].parts
+    assert isinstance(run, RunRecord)
+    parts = run.scores_by["place-in-issue"].parts
     assert {part.value: part.examples for part in parts} == Counter(cases.values())
     shown = " ".join(str(getattr(block, "cells", "")) for block in blocks_of(run))
     assert "fully" in shown and "not-named" in shown
@@ -171,5 +170,5 @@ def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     table = table.set_column(table.schema.get_field_index("case"), "case", told)
     write_table(table, findings)
     (again,) = lab.evaluate.score(task="code_edit").runs
-    (part,) = again.record.scores_by["place-in-issue"].parts
+    (part,) = again.scores_by["place-in-issue"].parts
     assert (part.value, part.examples) == ("partly", len(cases))

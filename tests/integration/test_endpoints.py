@@ -183,7 +183,7 @@ def test_an_endpoint_is_asked_again_without_what_it_names(
     expected = notes.get(parameter, {})
     if parameter == "response_format":
         expected = {"without-schema": 3}
-    left = {key: n for key, n in run.result["answers"]["notes"].items() if key != "no-json"}
+    left = {key: n for key, n in run.answers.notes.items() if key != "no-json"}
     assert left == expected
 
 
@@ -347,9 +347,9 @@ def test_a_run_says_that_its_tokens_are_estimated(tmp_path: Path) -> None:
     prices.write_text(PRICES, encoding="utf-8")
     with OpenAIServer(lambda _: replied({"content": "bug"})) as server:
         done = ask(tmp_path, issues(2), server, prices=str(prices))
-    assert done.result["costs"]["input_tokens"] > 100
-    assert done.result["costs"]["money"] > 0
-    assert done.result["answers"]["notes"]["tokens-estimated"] == 2
+    assert done.costs.input_tokens > 100
+    assert done.costs.money > 0
+    assert done.answers.notes["tokens-estimated"] == 2
 
 
 def test_replies_of_words_from_earlier_versions_are_still_used(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.record import read_runs
 from tests.comparing import split_rows, two_labels, write_rows
 from tests.finetuning import example_rows
 from tests.invoking import Invoked, invoke
@@ -64,7 +64,7 @@ def test_settings_that_make_no_sense_are_told(root: Path) -> None:
 
 def test_results_come_as_json(root: Path) -> None:
     done = run(root, "--task", "requirement_type", "--model", "majority", "--json")
-    (result,) = (each["result"] for each in orjson.loads(done.stdout))
+    (result,) = orjson.loads(done.stdout)
     assert result["split"] == "given"
     assert result["learning"] == {
         "chosen_on": "",

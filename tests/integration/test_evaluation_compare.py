@@ -27,8 +27,8 @@ from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run as execute
-from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.report.comparison.words import sentences, warnings
 from tests.comparing import (
@@ -91,7 +91,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -
     assert ranking.decision("good", "bad") == "better"
     # They answer alike, row by row; 200 rows are too few to show that they are.
     assert ranking.decision("good", "twin") == "undecided"
-    assert any("projects are requirement_type (2)" in note for note in ranking.notes)
+    assert any("projects: requirement_type (2)" in note for note in ranking.notes)
     assert result.new_tasks is not None
     assert result.new_tasks.test.name == "none"
     assert "needs at least 3" in result.new_tasks.test.why
@@ -271,7 +271,7 @@ def test_few_projects_are_told_beside_the_answer(workspace: WorkspaceLayout) -> 
     (run, *_) = read_runs(workspace)
     assert (run.scores.unit, run.scores.units, run.scores.projects) == ("rows", 200, 2)
     assert any(
-        "Of fewer than 10 projects are requirement_type (2)" in text
+        "fewer than 10 projects: requirement_type (2)" in text
         for text in warnings(compared(workspace))
     )
 

@@ -14,7 +14,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.slices import find_dates
 from tests.comparing import two_labels, write_rows
 from tests.evaluating import replaced

@@ -12,7 +12,7 @@ from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.ensemble import own_words, shared_lines
-from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.record import RunRecord
 from tests.evaluating import comments, ran, requirements, rows, rows_of, types
 from tests.tiny_models import tiny
 
@@ -21,7 +21,7 @@ pytest.importorskip("torch")
 TEMPLATE = "<!-- Search first -->\n### Version 1.{}\n\n### What happened?\n{}\n"
 
 
-def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
+def _run(root: Path, data: TaskData, **settings: Any) -> RunRecord:
     chosen = {"weights": str(tiny("bert")), "tokens": 32, "layers": 2, "folds": 2, **settings}
     return ran(root, data, "ensemble", **chosen)
 
@@ -59,25 +59,25 @@ def test_shared_lines_tell_types(tmp_path: Path) -> None:
     splits = {"train": rows(task, pairs[:90]), "test": rows(task, pairs[90:], start=90)}
     data = task_data(task, splits)
     done = _run(tmp_path / "a", data)
-    assert (done.record.scores.value("macro_f1") or 0) > 0.9
-    assert done.record.validation_scores.examples == 90, "each by an ensemble without it"
+    assert (done.scores.value("macro_f1") or 0) > 0.9
+    assert done.validation_scores.examples == 90, "each by an ensemble without it"
     again = _run(tmp_path / "b", data)
-    assert again.record.scores == done.record.scores
+    assert again.scores == done.scores
 
 
 def test_one_label_of_two_and_several_labels(tmp_path: Path) -> None:
     two = _run(tmp_path, requirements(), context="neighbours")
-    assert two.record.uses_neighbours
-    assert (two.record.scores.value("macro_f1") or 0) > 0.7
+    assert two.uses_neighbours
+    assert (two.scores.value("macro_f1") or 0) > 0.7
     several = _run(tmp_path, rows_of("comment_type_python", comments(80), 60))
-    assert (several.record.scores.value("micro_f1") or 0) > 0.9
+    assert (several.scores.value("micro_f1") or 0) > 0.9
 
 
 def test_labels_of_few_rows_are_not_learned(tmp_path: Path) -> None:
     pairs = [(f"the gravel {at}", "bug") for at in range(28)]
     pairs += [("a wish", "enhancement"), ("why", "question")]
     done = _run(tmp_path, rows_of("issue_type", [*pairs, *pairs[:8]], 30))
-    assert done.record.scores.value("accuracy") == 1.0
+    assert done.scores.value("accuracy") == 1.0
 
 
 def test_what_it_cannot_answer_is_said(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
-from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.record import RunRecord
 from tests.evaluating import learns_every_type, ran, requirements, rows_of
 from tests.installing import installed_once
 
@@ -26,7 +26,7 @@ def environment(request: pytest.FixtureRequest) -> Path:
     return installed_once("fasttext", request.config.cache)
 
 
-def _run(root: Path, data: TaskData, protocol: str = "default") -> RunResult:
+def _run(root: Path, data: TaskData, protocol: str = "default") -> RunRecord:
     return ran(root, data, "fasttext", protocol, dim=20)
 
 
@@ -71,7 +71,7 @@ def test_hostile_texts_are_read(
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
     pairs = [(f"{texts[index % 6]} {index}", names[index % 2]) for index in range(80)]
-    assert _run(tmp_path, rows_of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
+    assert _run(tmp_path, rows_of("requirement_type", pairs, 60)).scores.invalid == 0
 
 
 def test_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

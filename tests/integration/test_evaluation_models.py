@@ -39,7 +39,7 @@ CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 
 def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
-    return ran(root, data, name, **settings).record.scores
+    return ran(root, data, name, **settings).scores
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
@@ -58,7 +58,7 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
         ("tfidf-lr", "5 folds inside train", 200),
         ("tfidf-xgboost", "a part of train", 20),
     ):
-        record = ran(tmp_path, data, name).record
+        record = ran(tmp_path, data, name)
         validated = record.validation_scores
         assert (record.learning.chosen_on, validated.examples) == (by, size)
         assert record.learning.candidates > 1
@@ -69,11 +69,11 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
 
 def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
     done = ran(tmp_path, rows_of("story_points", points(), 120), "tfidf-lr")
-    validated = done.record.validation_scores
+    validated = done.validation_scores
     assert validated.examples == 120
-    learned = done.record.train_scores.value("smape")
+    learned = done.train_scores.value("smape")
     assert (learned or 0) < (validated.value("smape") or 0) < 0.5
-    assert done.result["learning"]["chosen_on"] == "train rows left out one by one"
+    assert done.learning.chosen_on == "train rows left out one by one"
 
 
 def test_many_rows_of_words_need_no_memory_for_each_two(
@@ -83,9 +83,9 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
     monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
     done = ran(tmp_path / "folds", data, "tfidf-lr")
-    assert done.result["learning"]["chosen_on"] == "5 folds inside train"
-    assert done.result["validation_scores"]["examples"] == 120
-    assert done.record.scores.value("smape") == pytest.approx(near, abs=0.05)
+    assert done.learning.chosen_on == "5 folds inside train"
+    assert done.validation_scores.examples == 120
+    assert done.scores.value("smape") == pytest.approx(near, abs=0.05)
 
 
 def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) 
 
 def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
     done = ran(tmp_path, requirements(120, 40), "tfidf-xgboost", "selu-paper")
-    assert done.result["learning"]["chosen_on"] == "the test set"
-    assert done.result["validation_scores"]["examples"] == 0
+    assert done.learning.chosen_on == "the test set"
+    assert done.validation_scores.examples == 0
 
 
 @pytest.mark.parametrize("name", CLASSICAL)

@@ -89,7 +89,7 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     write_rows(WorkspaceLayout(tmp_path), data)
     common = ["run", "--workspace", str(tmp_path), "--task", "requirement_type"]
     result = invoke("evaluate", *common, "--model", "majority", "--protocol", "selu-paper")
-    assert "protocol selu-paper in part" in result.stdout
+    assert "Protocol selu-paper in part" in result.stdout
     assert "names no settings of majority" in result.stdout
     plain = invoke("evaluate", *common, "--model", "majority")
     assert "in part" not in plain.stdout

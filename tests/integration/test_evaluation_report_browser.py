@@ -12,7 +12,7 @@ from goldpan.evaluation.compare.methods import compare_by_name
 from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.scores import RunScore, score_matrix
 from goldpan.evaluation.compare.stored_runs import compare_runs
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.record import read_runs
 from goldpan.report.compared import EvaluationFiles, report_comparison
 from goldpan.report.comparison.picture import draw
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, assert_still, needs_chromium, open_folds

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.evaluation import runs
+from goldpan.evaluation import record
 from tests.comparing import two_labels, write_rows
 from tests.evaluating import ran
 from tests.places import files_below
@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 
 def scored_by(directory: Path) -> set[str]:
     """Return the columns by which a run is scored."""
-    return {*runs.read_result(directory)["scores_by"]}
+    return {*record.read_record(directory).scores_by}
 
 
 def test_two_that_score_at_once_keep_what_the_other_wrote(tmp_path: Path, run: Path) -> None:
@@ -52,7 +52,7 @@ def test_scoring_that_is_killed_leaves_the_run_as_it_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(runs, "sealed_json", killed)
+        patch.setattr(record, "sealed_json", killed)
         Workspace(tmp_path).evaluate.score(by="position")
     assert files_below(run) == before
     Workspace(tmp_path).evaluate.score(by="position")

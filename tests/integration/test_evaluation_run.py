@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.sealed import KEY
+from goldpan.core.result import json_data
+from goldpan.core.storage.sealed import KEY, read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
-from goldpan.evaluation.run import RunResult
-from goldpan.evaluation.runs import identity, read_runs, rescore
+from goldpan.evaluation.record import RunRecord, read_record, read_runs
+from goldpan.evaluation.run import rescore, run_identity
 from tests.evaluating import changed, ran, replaced, requirements
 from tests.program import goldpan
 
@@ -48,7 +49,7 @@ class _Spy:
         return Answers(["functional"] * len(rows))
 
 
-def _run(root: Path, model: Model | str, seed: int = 0, protocol: str = "default") -> RunResult:
+def _run(root: Path, model: Model | str, seed: int = 0, protocol: str = "default") -> RunRecord:
     return ran(root, requirements(), model, protocol, seed)
 
 
@@ -68,7 +69,7 @@ def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
     assert learned | chosen == set(data.splits["train"]["id"].to_pylist())
     assert "label" not in spy.lesson.unlabelled.column_names
     assert all("label" not in rows.column_names for rows in spy.asked)
-    assert done.result["test_opened"] == 1
+    assert done.test_opened == 1
 
 
 def test_a_paper_that_chose_by_the_test_says_so(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_paper_that_chose_by_the_test_says_so(tmp_path: Path) -> None:
     assert spy.lesson is not None
     assert spy.lesson.validation is not None
     assert spy.lesson.validation["id"].equals(requirements().splits["test"]["id"])
-    assert any("look at the test" in defect for defect in done.result["protocol"]["defects"])
+    assert any("look at the test" in defect for defect in done.protocol.defects)
     assert spy.lesson.validation_name == "the test set"
 
 
@@ -87,7 +88,7 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     again = _run(tmp_path, second.model(depth=3))
     assert again.again
     assert second.lesson is None
-    assert again.result == orjson.loads(orjson.dumps(before.result))
+    assert replace(again, again=False) == before
     for other in (_run(tmp_path, second.model(depth=4)), _run(tmp_path, second.model(depth=3), 1)):
         assert not other.again
         assert other.directory != before.directory
@@ -102,8 +103,8 @@ def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
     stored = rescore(WorkspaceLayout(tmp_path), done.directory, task)
     (read,) = read_runs(WorkspaceLayout(tmp_path))
     assert read.value == 1.0
-    assert stored["scores"]["examples"] == 40
-    assert done.result["scores"] != stored["scores"]
+    assert stored.scores.examples == 40
+    assert done.scores != stored.scores
 
 
 def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
     done = _run(tmp_path, spy.model())
     assert spy.lesson is not None
     assert not done.again
-    assert done.result["test_opened"] == 2
+    assert done.test_opened == 2
     assert not list(tmp_path.rglob("*.work"))
 
 
@@ -175,7 +176,7 @@ def test_labels_tell_runs_apart() -> None:
     data = requirements()
     other = replace(data.task, labels=tuple(reversed(data.task.labels)))
     identities = [
-        identity(version, _Spy().model(), DEFAULT, 0)
+        run_identity(version, _Spy().model(), DEFAULT, 0)
         for version in (data, replace(data, task=other))
     ]
     assert identities[0] != identities[1]
@@ -199,6 +200,30 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     (done.directory / "result.json").write_text("{")
     with pytest.raises(EvaluationError, match=r"result\.json cannot be read"):
         read_runs(WorkspaceLayout(tmp_path))
+
+
+def test_a_record_of_another_version_is_told_with_the_remedy(tmp_path: Path) -> None:
+    path = _run(tmp_path, "majority").directory / "result.json"
+    plain = orjson.loads(path.read_bytes())
+    for stored in (2, 4, "3"):
+        path.write_bytes(sealed_json({**plain, "format": stored}))
+        with pytest.raises(
+            EvaluationError, match=f"has the format {stored} of another version"
+        ) as told:
+            read_runs(WorkspaceLayout(tmp_path))
+        assert "Remove its directory" in told.value.remedy
+    path.write_bytes(sealed_json({"format": 3, "task": "requirement_type"}))
+    with pytest.raises(
+        EvaluationError, match=r"result\.json cannot be read \(metric: Field required"
+    ):
+        read_runs(WorkspaceLayout(tmp_path))
+
+
+def test_what_is_stored_is_what_is_in_memory(tmp_path: Path) -> None:
+    done = _run(tmp_path, "majority")
+    stored = read_json(done.directory / "result.json")
+    assert json_data(done) == stored
+    assert replace(read_record(done.directory), again=False) == done
 
 
 def test_protocols_of_papers_name_their_defects() -> None:

@@ -42,7 +42,7 @@ def _posts(count: int = 90) -> TaskData:
 
 def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
     done = [ran(tmp_path / name, _posts(), "token-svm") for name in "ab"]
-    assert (done[0].record.scores.value("seqeval_f1") or 0) > 0.9
+    assert (done[0].scores.value("seqeval_f1") or 0) > 0.9
     first, second = (result.directory / "predictions.parquet" for result in done)
     assert first.read_bytes() == second.read_bytes()
 
@@ -51,7 +51,7 @@ def test_texts_without_words_or_tags_are_answered(tmp_path: Path) -> None:
     odd = ["\0", "x" * 100_000, "\u2028"]
     posts = [([], []), *(([*odd, str(number)], ["O"] * 4) for number in range(39))]
     done = ran(tmp_path, rows_of("se_entities", posts, 30), "token-svm")
-    assert done.result["scores"]["invalid"] == 0
+    assert done.scores.invalid == 0
 
 
 def test_says_what_it_does_not_answer(tmp_path: Path) -> None:

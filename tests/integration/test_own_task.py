@@ -40,7 +40,7 @@ def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) 
     assert "binary, the positive class is 1, the other 0" in done.stdout
     assert not check_files(tasks_directory(root)).problems
     ran = say(root, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
-    (result,) = (each["result"] for each in orjson.loads(ran.stdout))
+    (result,) = orjson.loads(ran.stdout)
     assert result["scores"]["examples"] == 12
     assert set(result["scores_by"]) == {"repo"}
 

@@ -180,9 +180,9 @@ def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path:
         *("--plugin", str(plugin), "evaluate", "run", "--task", "nlbse23_issue_type"),
         *("--model", "label-words", "--workspace", str(root)),
     )
-    assert [each["result"]["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
+    assert [each["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
     plugin.write_text(plugin.read_text() + "\n# changed\n")
-    assert [each["result"]["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
+    assert [each["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
     assert len(list((root / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
     done = attempt(*command, "--set", "depth=3")
     assert "The model label-words: the key depth is unknown" in done.err
@@ -199,7 +199,7 @@ def test_a_dataset_and_its_task(root: Path) -> None:
     assert facts(root, "issue-titles")["plugins"] == digest(plugin)
     assert "write its title" in (root / "datasets" / "issue-titles" / "README.md").read_text()
     (made,) = goldpan_json(*brought, "evaluate", "run", "--task", "issue_titles", *common)
-    assert made["result"]["plugins"] == digest(plugin)
+    assert made["plugins"] == digest(plugin)
     assert "There is no dataset 'issue-titles'" in attempt(*build).err
 
 

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
+from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
@@ -21,8 +22,9 @@ from goldpan.evaluation.models.prompt_settings import (
 )
 from goldpan.evaluation.models.prompted import archive_of
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.record import AnswerNotes, LearnedFrom, read_runs
 from goldpan.evaluation.run import estimate, run
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.score import InvalidAnswer
 from goldpan.llm.response_store import open_responses
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
@@ -62,9 +64,9 @@ def test_answers_are_held_to_the_labels(tmp_path: Path) -> None:
         done = ask(tmp_path, issues(), server)
         assert schema_of(server.chats[0])["label"]["enum"] == ["bug", "feature", "question"]
     assert list(answers(done).values()) == ["bug", "feature", "question"] * 2
-    assert done.result["answers"] == {"notes": {}, "invalid": []}
-    assert done.result["learned_from"] == {"train": 0, "validation": 0}
-    assert done.result["train_scores"]["examples"] == 0
+    assert done.answers == AnswerNotes({}, ())
+    assert done.learned_from == LearnedFrom(0, 0)
+    assert done.train_scores.examples == 0
 
 
 def test_a_server_without_schemas_is_read_by_words(tmp_path: Path) -> None:
@@ -72,17 +74,17 @@ def test_a_server_without_schemas_is_read_by_words(tmp_path: Path) -> None:
         done = ask(tmp_path, issues(), server)
         assert sum("response_format" in body for body in server.chats) == 1
     assert list(answers(done).values()) == ["bug", None, "question"] * 2
-    said = done.result["answers"]
-    assert said["notes"] == {"no-answer": 2, "without-schema": 6}
-    assert said["invalid"] == [{"raw": "No idea", "count": 2}]
-    assert done.result["scores"]["invalid"] == 2
+    said = done.answers
+    assert said.notes == {"no-answer": 2, "without-schema": 6}
+    assert said.invalid == (InvalidAnswer("No idea", 2),)
+    assert done.scores.invalid == 2
 
 
 def test_a_server_that_ignores_schemas_is_read_by_words(tmp_path: Path) -> None:
     with OpenAIServer(says("bug", '```json\n{"label": "feature"}\n```', "none")) as server:
         done = ask(tmp_path, issues(3), server)
     assert list(answers(done).values()) == ["bug", "feature", None]
-    assert done.result["answers"]["notes"] == {"no-answer": 1, "no-json": 1}
+    assert done.answers.notes == {"no-answer": 1, "no-json": 1}
 
 
 def test_structured_output_can_be_required_or_left_out(tmp_path: Path) -> None:
@@ -125,9 +127,9 @@ def test_costs_are_counted_with_what_earlier_tries_paid(tmp_path: Path, prices: 
             read_runs(WorkspaceLayout(tmp_path))
         done = ask(tmp_path, data, server, prices=prices, max_cost=5)
         assert len(server.chats) == 10, "nothing is paid for twice"
-    costs = done.result["costs"]
-    assert (costs["input_tokens"], costs["output_tokens"]) == (1000, 200)
-    assert costs["money"] == pytest.approx(10 * PRICE)
+    costs = done.costs
+    assert (costs.input_tokens, costs.output_tokens) == (1000, 200)
+    assert costs.money == pytest.approx(10 * PRICE)
 
 
 def test_what_earlier_tries_paid_counts_where_a_server_takes_no_schema(
@@ -178,7 +180,7 @@ def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: s
         assert estimated.cost_at_most is not None
         assert 0 < estimated.cost < estimated.cost_at_most
         done = ask(workspace.root, data, server, prices=prices)
-        assert done.result["costs"]["money"] <= estimated.cost_at_most
+        assert done.costs.money <= estimated.cost_at_most
         after = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
     assert after is not None
     assert (after.requests, after.answered) == (0, 10)
@@ -200,8 +202,8 @@ def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
         server.model = labels("bug")
         done = ask(tmp_path, data, server)
     assert sorted(map(number, server.chats[6:])) == [2, 4]
-    assert done.result["scores"]["examples"] == 6
-    assert done.result["test_opened"] == 2
+    assert done.scores.examples == 6
+    assert done.test_opened == 2
 
 
 def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
@@ -217,10 +219,10 @@ def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
     with OpenAIServer(lambda body: replies.get(number(body)) or labels("bug")(body)) as server:
         done = ask(tmp_path, issues(6), server, concurrency=1)
     assert list(answers(done).values()) == ["bug", None, None, None, None, "feature"]
-    summary = done.result["answers"]
+    summary = done.answers
     once = ("bad-request", "empty", "no-answer", "no-json", "refused")
-    assert summary["notes"] == {**dict.fromkeys(once, 1), "truncated": 2}
-    raw = {answer["raw"] for answer in summary["invalid"]}
+    assert summary.notes == {**dict.fromkeys(once, 1), "truncated": 2}
+    raw = {answer.raw for answer in summary.invalid}
     assert "I will not" in raw
     assert '{"label": "fea' in raw
 
@@ -240,7 +242,7 @@ def test_texts_that_are_too_long_are_cut(tmp_path: Path) -> None:
         done = ask(tmp_path, task_data(data.task, {"test": rows(data.task, pairs)}), server)
         assert len(server.chats) == 3
     assert list(answers(done).values()) == ["bug", "bug"]
-    assert done.result["answers"]["notes"] == {"text-shortened": 1}
+    assert done.answers.notes == {"text-shortened": 1}
 
 
 def test_batches_cost_half_and_a_later_run_collects(tmp_path: Path, prices: str) -> None:
@@ -250,7 +252,7 @@ def test_batches_cost_half_and_a_later_run_collects(tmp_path: Path, prices: str)
             ask(tmp_path, data, server, batch=True, wait=False)
         done = ask(tmp_path, data, server, batch=True, prices=prices)
         assert (len(server.batches), len(server.chats)) == (1, 5)
-    assert done.result["costs"]["money"] == pytest.approx(5 * PRICE / 2)
+    assert done.costs.money == pytest.approx(5 * PRICE / 2)
 
 
 _RUN = """
@@ -276,7 +278,7 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         done = ask(tmp_path, issues(30), server)
         # What was under way is lost, what was answered is not.
         assert 30 <= len(server.chats) <= 34
-    assert done.result["test_opened"] == 2
+    assert done.test_opened == 2
 
 
 def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
@@ -288,7 +290,7 @@ def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
             job.polls = 0
         done = ask(tmp_path, issues(30), server, batch=True)
         assert (len(server.batches), len(server.chats)) == (1, 30)
-    assert done.result["scores"]["examples"] == 30
+    assert done.scores.examples == 30
 
 
 def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
@@ -297,7 +299,7 @@ def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
 
     with OpenAIServer(model) as server:
         done = ask(tmp_path, issues(2), server)
-    assert KEY not in orjson.dumps(done.result).decode()
+    assert KEY not in orjson.dumps(json_data(done)).decode()
     for name, data in files_below(tmp_path).items():
         packed = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
         assert KEY.encode() not in (packed.read() if name.endswith(".zst") else data), name

@@ -12,7 +12,7 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task, TaskPrompt, TaskType
-from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.record import RunRecord
 from tests.crosscode_tasks import make_task
 from tests.evaluating import ran
 from tests.openai_server import KEY, Body, OpenAIServer, Said
@@ -89,8 +89,8 @@ def test_a_type_of_task_end_to_end(
     with OpenAIServer(lambda body: Said(json.dumps(says(body)))) as server:
         done = ask(tmp_path, data, server)
     assert answers(done) == {"0": answer}
-    scores = {metric["name"]: metric["value"] for metric in done.result["scores"]["metrics"]}
-    main = done.result["scores"]["main"]
+    scores = {metric.name: metric.value for metric in done.scores.metrics}
+    main = done.scores.main
     if kind in ("regression", "ner", "mlm"):
         assert scores[main] == _PERFECT.get(kind, 1.0)
 
@@ -102,7 +102,7 @@ def test_a_text_is_kept_verbatim_and_asked_for_without_a_form(tmp_path: Path) ->
         assert "response_format" not in server.chats[0]
         assert server.chats[0]["max_completion_tokens"] == 4096
     assert answers(done) == {"0": "It.\n"}
-    assert done.result["answers"]["notes"] == {}
+    assert done.answers.notes == {}
 
 
 @pytest.mark.parametrize("name", ["issue_type", "comment_type_java", "story_points", "se_entities"])
@@ -120,7 +120,7 @@ def test_shipped_tasks_can_be_asked_in_every_way(tmp_path: Path, name: str, meth
     with OpenAIServer(lambda _: Said("nothing that is known")) as server:
         done = ask(tmp_path, data, server, method=method)
         assert len(server.chats) == 1, "rows with the same text are asked about once"
-    assert done.result["scores"]["examples"] == 2
+    assert done.scores.examples == 2
 
 
 def test_examples_from_train_need_train(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_examples_from_train_need_train(tmp_path: Path) -> None:
         done = ask(tmp_path, issues(2, train=30), server, method="2-shot", examples="train")
         roles = [message["role"] for message in server.chats[0]["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert done.result["learned_from"]["train"] == 27
+    assert done.learned_from.train == 27
 
 
 def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
         ask(tmp_path, data, server, method="4-shot")
 
 
-def _shortcut(root: Path, name: str, data: Any, seed: int = 0) -> RunResult:
+def _shortcut(root: Path, name: str, data: Any, seed: int = 0) -> RunRecord:
     return ran(root, data, name, "crosscodebench", seed)
 
 
@@ -160,7 +160,7 @@ def test_copying_the_input(tmp_path: Path) -> None:
     assert answers(done) == {"0": "same", "1": "a"}
     labels = _shortcut(tmp_path, "copy-ins-input", issues(3))
     assert set(answers(labels).values()) == {None}
-    assert labels.result["answers"]["invalid"][0]["raw"] == "Text 0"
+    assert labels.answers.invalid[0].raw == "Text 0"
 
 
 def test_shortcuts_refuse_what_cannot_be_copied(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.evaluation.metrics.patches import written
+from goldpan.evaluation.record import PREDICTIONS, read_runs
 from goldpan.evaluation.resolved import (
     PatchScore,
     ResolvedResult,
@@ -23,7 +24,6 @@ from goldpan.evaluation.resolved import (
     read_resolved,
     write_resolved,
 )
-from goldpan.evaluation.runs import PREDICTIONS, read_runs
 from tests.demo_workspace import attempt, make_demo
 from tests.evaluating import ran, replaced, requirements
 from tests.places import ROOT

@@ -13,15 +13,8 @@ from goldpan.evaluation.compare.effects import (
     magnitude,
     overfitting,
 )
-from goldpan.evaluation.metrics.curves import BinaryConfusion, pool
 
 pytest.importorskip("scipy")
-
-
-def test_pooling_adds_up_counts() -> None:
-    folds = [BinaryConfusion(1, 2, 3, 4), BinaryConfusion(10, 20, 30, 40)]
-    assert pool(folds) == BinaryConfusion(11, 22, 33, 44)
-    assert pool([]).f1 is None
 
 
 def test_the_example_of_overfitting_and_degradation() -> None:

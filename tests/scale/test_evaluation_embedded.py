@@ -15,7 +15,7 @@ from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
 from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
-from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.record import RunRecord
 from tests.evaluating import QUIET, labelled, learns_every_type, ran, requirements
 from tests.tiny_models import bert, gpt2
 
@@ -27,7 +27,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bert(tmp_path_factory.mktemp("weights") / "tiny")
 
 
-def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
+def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunRecord:
     settings = {"weights": str(weights), "tokens": 32, **settings}
     return ran(root, data, "embeddings", seed=seed, **settings)
 
@@ -38,8 +38,8 @@ def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
 
 def test_reads_neighbours_where_asked(tmp_path: Path, weights: Path) -> None:
     done = _run(tmp_path, requirements(), weights, context="neighbours")
-    assert done.result["uses_neighbours"]
-    assert (done.record.scores.value("macro_f1") or 0) > 0.5
+    assert done.uses_neighbours
+    assert (done.scores.value("macro_f1") or 0) > 0.5
 
 
 def test_nothing_is_encoded_twice(

@@ -45,8 +45,8 @@ def _suite(
         if held_out:
             data, rules = hold_out(data, rules)
         ran = run(lab, data, find_model(model, settings), rules, 0, QUIET)
-        f1[name] = ran.record.scores.value("f1")
-        seconds += ran.result["costs"]["cpu_seconds"]
+        f1[name] = ran.scores.value("f1")
+        seconds += ran.costs.cpu_seconds
     return comment_score(f1), seconds
 
 

@@ -30,8 +30,8 @@ from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
 from goldpan.evaluation.models.baselines import MODELS as BASELINES
+from goldpan.evaluation.record import ABLATE, PREDICTIONS, RESULT, RunRecord, read_runs
 from goldpan.evaluation.resolved import RESOLVED, RESOLVED_FILE, read_resolved
-from goldpan.evaluation.runs import ABLATE, PREDICTIONS, RESULT, Run, read_runs
 from goldpan.evaluation.task_input import MODULES, PATHS, built_family, code_parts
 
 NAME: FindingName = "measures-nothing"
@@ -116,9 +116,9 @@ def run_files(workspace: WorkspaceLayout, ids: Collection[str]) -> list[Path]:
 
 
 def _by_system(
-    runs: Sequence[Run],
+    runs: Sequence[RunRecord],
     tasks: Mapping[str, Task],
-    read: Callable[[Run, Task], dict[str, bool] | None],
+    read: Callable[[RunRecord, Task], dict[str, bool] | None],
 ) -> tuple[dict[str, dict[str, bool]], int]:
     """Return the rows that systems solve in most of their runs, and how many runs have no score."""
     solved: dict[str, dict[str, bool]] = {}
@@ -216,7 +216,7 @@ def _models_to_tell(worse: float, better: float, half: int) -> int:
     return 0
 
 
-def _is_blind(run: Run, task: Task) -> bool:
+def _is_blind(run: RunRecord, task: Task) -> bool:
     """Tell whether a run must not be able to solve rows: a baseline, or without text or code."""
     if task.type != "text-generation":
         return False
@@ -229,12 +229,12 @@ def _is_blind(run: Run, task: Task) -> bool:
     return any(parts and removed.issuperset(parts) for parts in (texts, code))
 
 
-def _is_about(run: Run, keys: frozenset[str]) -> bool:
+def _is_about(run: RunRecord, keys: frozenset[str]) -> bool:
     ids = read_table(run.directory / PREDICTIONS, ["id"])["id"].to_pylist()
     return any(key_of(row_id) in keys for row_id in ids)
 
 
-def _solved(run: Run, task: Task, *, as_texts: bool = False) -> dict[str, bool] | None:
+def _solved(run: RunRecord, task: Task, *, as_texts: bool = False) -> dict[str, bool] | None:
     """Return which rows a run solves; None where only running tests could tell, and none ran.
 
     With `as_texts`, other answers are right where they give the truth word for word.

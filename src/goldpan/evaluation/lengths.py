@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from goldpan.core.result import Result
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.slices import Third
 
 
@@ -16,5 +16,5 @@ class LengthScores(Result):
 
     schema = 2
 
-    run: Run = field(metadata={"json": "{}.directory"})
+    run: RunRecord = field(metadata={"json": "{}.directory"})
     thirds: Sequence[Third]

@@ -70,8 +70,8 @@ class Costs:
 
 
 @dataclass(slots=True)
-class SelectionInfo:
-    """How a model was chosen and trained; models add what only they know."""
+class Learning:
+    """How a model came to be; models add what only they know."""
 
     chosen_on: str = ""
     """Rows that chose among candidates; empty without candidates."""
@@ -81,10 +81,16 @@ class SelectionInfo:
     """True where the model learned from all of train, the rows that chose included."""
     training: str = ""
     """Name of a training that answers several tasks; empty for the training of this task alone."""
-    unseen: tuple[pa.Table, Answers] | None = None
-    """Train rows with answers of models that had not learned from them."""
     facts: dict[str, Any] = field(default_factory=dict)
     """Further facts, as plain JSON data."""
+
+
+@dataclass(slots=True)
+class SelectionInfo(Learning):
+    """The same while a model learns."""
+
+    unseen: tuple[pa.Table, Answers] | None = None
+    """Train rows with answers of models that had not learned from them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -173,18 +173,6 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOut(Protocol):
-    """A protocol whose test is of whole groups; its name tells runs apart."""
-
-    fifth: int = 0
-    """Which of them, from 0."""
-    column: str = DOCUMENT
-    """Column that names the groups."""
-    value: str = ""
-    """The group that is the test; empty where a fifth or each of them is."""
-
-
 def held_out_column(kind: str) -> str:
     """Return the column that `--hold-out` names; raises `UsageError` where it names none."""
     return _held_out(kind)["column"]
@@ -196,15 +184,15 @@ def _held_out(kind: str) -> re.Match[str]:
     raise UsageError(f"Rows cannot be held out by {kind!r}", f"Give {_FORMS}")
 
 
-def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
-    """Return the task's rows split by a column, and the protocol that says so.
+def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, Protocol]:
+    """Return the task's rows split by a column, and the protocol whose name says so.
 
     `kind` is what `--hold-out` takes; the rows have the column (`task_input.with_columns`). The
     official partition no longer counts. Raises `UsageError` for a kind that is not known, for
     rows without a value, or with too few values to hold any out.
     """
     match = _held_out(kind)
-    column = match["column"]
+    column, value, fifth = match["column"], match["value"], int(match["fifth"] or 0)
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
     if column not in rows.column_names:
         raise UsageError(
@@ -217,52 +205,47 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
             f"{column} to be held out by",
             "Run it without --hold-out, or give another column",
         )
-    rules = HeldOut(
-        **asdict(protocol)
-        | {
-            "name": f"{protocol.name}+{kind.removesuffix(':0')}",
-            "title": f"{protocol.title}, {_groups(column)} held out",
-        },
-        fifth=int(match["fifth"] or 0),
-        column=column,
-        value=match["value"] or "",
+    rules = replace(
+        protocol,
+        name=f"{protocol.name}+{kind.removesuffix(':0')}",
+        title=f"{protocol.title}, {_groups(column)} held out",
     )
     if match["each"]:
-        return _every_value(data, rows, rules)
-    sides = held_out_rows(rows, rules)
+        return _every_value(data, rows, column), replace(rules, leave_out=column)
+    values = values_of(rows, column)
+    if value:
+        sides = [each == value for each in values]
+        method = f"{column} {value} held out"
+    else:
+        sides = [each == fifth for each in _fifths(rows, column)]
+        method = f"whole {_groups(column)} held out, fifth {fifth + 1} of {FIFTHS}"
+    if value and not any(sides):
+        named = sorted(set(values))
+        more = f" and {len(named) - 10:,} more" if len(named) > 10 else ""
+        raise UsageError(
+            f"No row of {data.task.name} has {column} {value!r}",
+            f"It has {', '.join(named[:10])}{more}",
+        )
+    if len(set(sides)) < 2:
+        raise _one_side(data, rows, column)
     splits = {
         "train": rows.filter(pa.array([not side for side in sides])),
         "test": rows.filter(pa.array(sides)),
     }
-    if rules.value and not len(splits["test"]):
-        values = sorted(set(values_of(rows, column)))
-        more = f" and {len(values) - 10:,} more" if len(values) > 10 else ""
-        raise UsageError(
-            f"No row of {data.task.name} has {column} {rules.value!r}",
-            f"It has {', '.join(values[:10])}{more}",
-        )
-    if not all(len(table) for table in splits.values()):
-        raise _one_side(data, rows, rules)
-    method = (
-        f"{column} {rules.value} held out"
-        if rules.value
-        else (f"whole {_groups(column)} held out, fifth {rules.fifth + 1} of {FIFTHS}")
-    )
     return task_data(data.task, splits, method), rules
 
 
-def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
+def _one_side(data: TaskData, rows: pa.Table, column: str) -> UsageError:
     """Return the error for rows that are all on one side, and what else can be held out."""
-    column, values = rules.column, set(values_of(rows, rules.column))
+    values = set(values_of(rows, column))
     if len(values) < 2:
         return UsageError(
             f"{data.task.name} has one value of {column}, {next(iter(values))}, so nothing is left "
             "to learn from",
             "Run it without --hold-out",
         )
-    fifths = [replace(rules, fifth=number) for number in range(FIFTHS)]
-    fit = [str(part.fifth) for part in fifths if len(set(held_out_rows(rows, part))) > 1]
-    others = "".join(f"{column}:{number}, " for number in fit)
+    fifths = sorted(set(_fifths(rows, column)))
+    others = "".join(f"{column}:{fifth}, " for fifth in fifths if len(fifths) > 1)
     return UsageError(
         f"None of the {len(values):,} values of {column} in {data.task.name} is in this fifth, "
         "which is drawn by name",
@@ -270,32 +253,27 @@ def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
     )
 
 
-def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
-    """Return for each row whether it is held out."""
-    values = values_of(rows, rules.column)
-    if rules.value:
-        return [value == rules.value for value in values]
-    repos = rows["repo"].to_pylist() if rules.column == DOCUMENT else [""] * len(rows)
-    return [
-        _fifth(repo or "", value) == rules.fifth for repo, value in zip(repos, values, strict=True)
-    ]
+def _fifths(rows: pa.Table, column: str) -> list[int]:
+    """Return the fifth of each row, by its value."""
+    values = values_of(rows, column)
+    repos = rows["repo"].to_pylist() if column == DOCUMENT else [""] * len(rows)
+    return [_fifth(repo or "", value) for repo, value in zip(repos, values, strict=True)]
 
 
-def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
+def _every_value(data: TaskData, rows: pa.Table, column: str) -> TaskData:
     """Return all rows as train and as test: the run splits them, value by value."""
-    count = len(set(values_of(rows, rules.column)))
+    count = len(set(values_of(rows, column)))
     if not 2 <= count <= MOST_MODELS:
         raise UsageError(
-            f"{data.task.name} cannot be tested on each {rules.column} once: there "
+            f"{data.task.name} cannot be tested on each {column} once: there "
             + ("is one value" if count == 1 else f"are {count:,} values"),
             f"Give a column with 2 to {MOST_MODELS:,} values, or hold out a fifth",
         )
-    split = f"each {rules.column} held out once, {count:,} models"
+    split = f"each {column} held out once, {count:,} models"
     whole = task_data(data.task, {"train": rows, "test": rows}, split)
-    split_hash = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
+    split_hash = hashlib.sha256(f"{whole.split_hash} {column}:each".encode()).hexdigest()
     # The rows are the same, each once, however often they are learned from.
-    held_out = replace(whole, data_hash=data.data_hash, split_hash=split_hash)
-    return held_out, replace(rules, leave_out=rules.column)
+    return replace(whole, data_hash=data.data_hash, split_hash=split_hash)
 
 
 def _groups(column: str) -> str:

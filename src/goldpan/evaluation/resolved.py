@@ -28,7 +28,7 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.patches import CodePair, codebleu, written
-from goldpan.evaluation.runs import PREDICTIONS, RESULT
+from goldpan.evaluation.record import PREDICTIONS, RESULT
 from goldpan.execution.resolve import Outcome, Resolution
 
 RESOLVED: Outcome = "resolved"

@@ -1,16 +1,7 @@
 """Runs a model on a task once: `goldpan evaluate run`.
 
-    WORKSPACE/runs/TASK/MODEL/seed-S-DIGEST/
-    ├── result.json          settings, environment, hashes, costs, scores; its presence is the end
-    ├── predictions.parquet  an answer a test row (`score.py`), with how it resembles train
-    ├── train.parquet        the same for at most 5,000 train rows, to see overfitting; no rows of
-    │                        models whose answers cost money
-    └── validation.parquet   the same for the rows that chose, to see degradation; no rows where
-                             nothing, or the test, chose
-
-The digest is that of everything that tells runs apart, so a finished run is never repeated and
-other settings are another run. What a model keeps while it learns lies beside, in
-``seed-S-DIGEST.work``, until the run is done.
+What a model keeps while it learns lies in ``seed-S-DIGEST.work`` beside the run's directory
+(`record.py`), until the run is done.
 """
 
 from __future__ import annotations
@@ -19,108 +10,60 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError
+from goldpan.core.plugins.loading import digests
+from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.result import Result
-from goldpan.core.storage.parquet import write_table
-from goldpan.core.storage.sealed import sealed_json
-from goldpan.core.storage.workspace import (
-    WorkspaceLayout,
-    hold_lock,
-    make_directory,
-    publish,
-    write_whole,
-)
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
-from goldpan.datasets.tasks.leakage import date_signal
-from goldpan.evaluation.model import CUTOFF, Costs, Model, SelectionInfo
+from goldpan.datasets.tasks.leakage import KINDS, date_signal
+from goldpan.datasets.tasks.task import Task
+from goldpan.evaluation.environment import read_environment
+from goldpan.evaluation.metrics.estimate import added_names
+from goldpan.evaluation.model import CUTOFF, Costs, Learning, Model
 from goldpan.evaluation.protocol import Protocol, in_part
-from goldpan.evaluation.record import RunRecord, read_environment
-from goldpan.evaluation.runs import (
+from goldpan.evaluation.record import (
+    ABLATE,
+    FORMAT,
     PREDICTIONS,
     RESULT,
     TRAIN,
     VALIDATION,
-    Run,
-    identity,
-    read_result,
-    rescore,
+    AnswerNotes,
+    LearnedFrom,
+    RunRecord,
+    read_record,
+    replace_run,
     run_directory,
-    scored,
-    with_values,
+    write_run,
 )
-from goldpan.evaluation.score import invalid_answers, metric_names
-from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
-from goldpan.evaluation.task_input import values_of
-from goldpan.evaluation.training import PartResult, train_and_ask, training_context, unanswered
+from goldpan.evaluation.score import invalid_answers, metric_names, score
+from goldpan.evaluation.slices import (
+    default_columns,
+    find_dates,
+    leaks_of,
+    overlap_of,
+    read_overlap,
+    scores_by,
+)
+from goldpan.evaluation.task_input import PLACE, values_of
+from goldpan.evaluation.training import (
+    Answered,
+    joined,
+    parts_of,
+    train_and_ask,
+    training_context,
+    unanswered,
+)
 from goldpan.llm.budget import RequestEstimate
-
-_Splits = Mapping[str, pa.Table]
-"""Rows that one model learns from and answers."""
-
-
-def _parts(data: TaskData, protocol: Protocol, *, needs_train: bool) -> Mapping[str, _Splits]:
-    """Return the parts that a protocol asks for; every test row is in one of them.
-
-    They are named by the value of a column; the name is empty where one model does all. Raises
-    `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
-    learn from.
-    """
-    column = protocol.leave_out or protocol.model_per
-    if not column:
-        return {"": data.splits}
-    for name, rows in data.splits.items():
-        if column not in rows.column_names or rows[column].null_count:
-            raise UsageError(
-                f"The protocol {protocol.name} wants a {column} of each row, and the {name} rows "
-                f"of {data.task.name} lack some",
-                "Choose another --protocol, or import the rows with their projects",
-            )
-    values = {
-        name: np.array(values_of(rows, column), dtype=object) for name, rows in data.splits.items()
-    }
-    parts: dict[str, _Splits] = {}
-    for value in sorted(set(values["test"])):
-        splits = {}
-        for name, rows in data.splits.items():
-            without = bool(protocol.leave_out) and name != "test"
-            matching = rows.filter(pa.array((values[name] == value) != without))
-            if len(matching):
-                splits[name] = matching
-        if needs_train and not len(splits.get("train", ())):
-            raise EvaluationError(
-                f"{data.task.name} has no train rows for {column} {value}, and the protocol "
-                f"{protocol.name} trains a model for each",
-                "Choose another --protocol",
-            )
-        parts[value] = splits
-    return parts
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult(Result):
-    """A finished run."""
-
-    schema = 2
-
-    directory: Path
-    result: Mapping[str, Any] = field(repr=False)
-    """The content of `result.json`."""
-    again: bool
-    """True where the run was finished before."""
-
-    @property
-    def record(self) -> RunRecord:
-        """The same, typed."""
-        return Run.of(self.directory, self.result)
 
 
 def run(
@@ -134,7 +77,7 @@ def run(
     files: Mapping[str, str] | None = None,
     ablated: Sequence[str] = (),
     by: Sequence[str] = (),
-) -> RunResult:
+) -> RunRecord:
     """Train and test a model, or return the finished run with the same settings.
 
     The model learns from train and validation; then the test is opened, without its answers.
@@ -145,129 +88,88 @@ def run(
     the same run, and what the model raises.
     """
     _require(data, model)
-    facts = identity(data, model, protocol, seed, ablated)
-    directory = run_directory(workspace, facts)
-    if (directory / RESULT).exists():
+    identity = run_identity(data, model, protocol, seed, ablated)
+    directory = run_directory(workspace, identity)
+    if is_finished(directory):
         return _finished(workspace, directory, data, by, files)
     work = directory.with_name(directory.name + ".work")
     with _locked(work):
-        if (directory / RESULT).exists():  # another process was faster
+        if is_finished(directory):  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
             return _finished(workspace, directory, data, by, files)
         costs = Costs()
-        parts = _parts(data, protocol, needs_train=model.needs_train)
-        trained_parts = []
+        parts = parts_of(data, protocol, needs_train=model.needs_train)
+        answered = []
         for number, (name, splits) in enumerate(parts.items(), 1):
-            folder = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
-            overlap = (
-                read_overlap(workspace, data)
-                if splits is data.splits
-                else overlap_of(data.task, splits)
-            )
+            folder = work.with_name(f"{directory.name}.{number}.work") if len(parts) > 1 else work
             context, test = training_context(
                 workspace, replace(data, splits=splits), protocol, seed, folder, reporter, costs
             )
+            whole = splits is data.splits
+            overlap = read_overlap(workspace, data) if whole else overlap_of(data.task, splits)
             title = f"{data.task.name} by {model.name}" + (f", {name}" if name else "")
-            trained_parts.append(train_and_ask(model, context, test, overlap, title))
-        predictions = with_values(_joined(part.predictions for part in trained_parts), data, by)
+            answered.append(train_and_ask(model, context, test, overlap, title))
         tables = {
-            PREDICTIONS: predictions,
-            TRAIN: _joined(part.learned for part in trained_parts),
-            VALIDATION: _joined(part.chosen for part in trained_parts),
+            PREDICTIONS: with_values(joined(part.predictions for part in answered), data, by),
+            TRAIN: joined(part.learned for part in answered),
+            VALIDATION: joined(part.chosen for part in answered),
         }
-        kinds = frozenset(kind for part in trained_parts for kind in part.overlap.rows)
-        result = {
-            **facts,
-            "environment": asdict(read_environment()),
-            "rows": {name: len(table) for name, table in data.splits.items()},
-            "dates": asdict(find_dates(data.splits["test"], model.settings.get(CUTOFF))),
-            "date_signal": _date_signal(data),
-            "split": data.split,
-            "learned_from": {
-                name: sum(part.learned_from[name] for part in trained_parts)
-                for name in ("train", "validation")
-            },
-            "learning": _learning([part.context.learning for part in trained_parts], parts),
-            "in_part": _gaps(data, model, protocol, parts, trained_parts),
-            "uses_neighbours": model.uses_neighbours,
-            "uses_dates": model.uses_dates,
-            "test_opened": max(part.opened for part in trained_parts),
-            "answers": {
-                "notes": dict(sum((Counter(part.notes) for part in trained_parts), Counter())),
-                "invalid": invalid_answers(predictions),
-            },
-            "costs": {name: round(value, 6) for name, value in asdict(costs).items()},
+        record = RunRecord(
+            directory=directory,
+            again=False,
+            **identity,
+            **_facts(data, model, protocol, dict(zip(parts, answered, strict=True)), costs),
+            answers=_answer_notes(answered, tables[PREDICTIONS]),
             **scored(
                 data.task,
                 tables,
                 seed=seed,
                 files=files,
-                kinds=kinds,
+                kinds=frozenset(kind for part in answered for kind in part.overlap.rows),
                 learns=model.needs_train,
-                by=(*default_columns(predictions), *by),
+                by=(*default_columns(tables[PREDICTIONS]), *by),
             ),
-        }
-        _publish(workspace, directory, result, tables)
-        for path in (work, *(part.context.directory for part in trained_parts)):
+        )
+        write_run(workspace, record, tables)
+        for path in (work, *(part.context.directory for part in answered)):
             shutil.rmtree(path, ignore_errors=True)
-    return RunResult(directory, result, again=False)
+    return read_record(directory, again=False)
 
 
-def _date_signal(data: TaskData) -> dict[str, Any] | None:
-    """Return how well dates alone predict the labels of all rows but the test's."""
-    tables = (rows for name, rows in data.splits.items() if name != "test")
-    signal = date_signal(data.task, (batch for rows in tables for batch in rows.to_batches()))
-    return None if signal is None else asdict(signal)
-
-
-def _gaps(
-    data: TaskData,
-    model: Model,
-    protocol: Protocol,
-    parts: Iterable[str],
-    trained_parts: Iterable[PartResult],
-) -> list[str]:
-    """Return where a run falls short of its protocol; what only some parts lack names them."""
-    lacking: dict[str, list[str]] = {}
-    for name, part in zip(parts, trained_parts, strict=True):
-        for gap in in_part(
-            protocol,
-            data.task,
-            model.name,
-            model.settings,
-            steps=data.steps,
-            split=data.split,
-            facts=part.context.learning.facts,
-        ):
-            lacking.setdefault(gap, []).append(name)
-    count = len([*parts])
-    return [
-        gap if len(names) == count else f"{gap}, of {', '.join(names)}"
-        for gap, names in lacking.items()
-    ]
-
-
-def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[str, Any]:
-    """Return how the models of a run were chosen; facts by part where there are several."""
-    facts: dict[str, Any] = learning[0].facts
-    if len(learning) > 1:
-        named = zip(parts, learning, strict=True)
-        facts = {"parts": {name: info.facts for name, info in named if info.facts}}
+def run_identity(
+    data: TaskData, model: Model, protocol: Protocol, seed: int, ablated: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a `RunRecord` that tell it from others."""
+    facts = model.task_facts(data.task) if model.task_facts else {}
+    metrics: list[tuple[Kind, str]] = [("metric", name) for name in added_names(data.task)]
+    rules: list[tuple[Kind, str]] = [("prompt rule", data.task.source.builder)]
+    plugins = digests(
+        ("model", model.name),
+        ("task", data.task.name),
+        ("importer", data.task.source.reader),
+        ("protocol", protocol.name),
+        ("fine-tuning recipe", str(model.settings.get("recipe", ""))),
+        *metrics,
+        *(rules if model.task_facts else ()),
+    )
     return {
-        "chosen_on": ", ".join(filter(None, dict.fromkeys(info.chosen_on for info in learning))),
-        "candidates": sum(info.candidates for info in learning),
-        "from_all": all(info.from_all for info in learning),
-        "training": " ".join(info.training for info in learning if info.training),
-        "facts": facts,
+        "format": FORMAT,
+        "task": data.task.name,
+        "metric": data.task.metric,
+        "labels": data.task.label_names,
+        "data_hash": data.data_hash,
+        "split_hash": data.split_hash,
+        "model": model.name,
+        "settings": {**model.settings, **facts, **({ABLATE: "+".join(ablated)} if ablated else {})},
+        "protocol": protocol,
+        "seed": seed,
+        "plugins": plugins,
     }
 
 
-def _joined(tables: Iterable[pa.Table]) -> pa.Table:
-    """Return the answers of several models as one table, a row that several answered once."""
-    joined = pa.concat_tables(tables).sort_by("id")
-    ids = joined["id"].to_numpy()
-    first = np.append([True], ids[1:] != ids[:-1])[: len(ids)]
-    return joined.filter(pa.array(first))
+def is_finished(directory: Path) -> bool:
+    """Tell whether a run is done."""
+    return (directory / RESULT).exists()
 
 
 def _finished(
@@ -276,29 +178,21 @@ def _finished(
     data: TaskData,
     by: Sequence[str],
     files: Mapping[str, str] | None,
-) -> RunResult:
+) -> RunRecord:
     """Return a run that is done, scored by these columns too."""
-    result = read_result(directory)
-    if set(by) - set(result.get("scores_by", {})):
-        result = rescore(workspace, directory, data.task, files, by=by, data=data)
-    return RunResult(directory, result, again=True)
+    record = read_record(directory)
+    if set(by) - set(record.scores_by):
+        record = rescore(workspace, directory, data.task, files, by=by, data=data)
+    return replace(record, again=True)
 
 
-def estimate(
-    workspace: WorkspaceLayout,
-    data: TaskData,
-    model: Model,
-    protocol: Protocol,
-    seed: int,
-    reporter: Reporter,
-) -> RequestEstimate | None:
-    """Return the cost of a run in money, None for models that cost none; nothing is sent."""
-    if model.estimate is None:
-        return None
-    _require(data, model)
-    work = run_directory(workspace, identity(data, model, protocol, seed))
-    context, test = training_context(workspace, data, protocol, seed, work, reporter, Costs())
-    return model.estimate(context, unanswered(data.task, test))
+def _locked(work: Path) -> AbstractContextManager[None]:
+    make_directory(work)
+    busy = EvaluationError(
+        f"Another goldpan is already doing the run in {work}",
+        "Wait for it, or choose another --seed",
+    )
+    return hold_lock(work / "lock", busy)
 
 
 def _require(data: TaskData, model: Model) -> None:
@@ -314,24 +208,164 @@ def _require(data: TaskData, model: Model) -> None:
         raise unknown_name(f"metric of {data.task.type} tasks", data.task.metric, names)
 
 
-def _publish(
+def _facts(
+    data: TaskData, model: Model, protocol: Protocol, parts: Mapping[str, Answered], costs: Costs
+) -> dict[str, Any]:
+    """Return the fields of a `RunRecord` on the data, the environment and the training."""
+    answered = parts.values()
+    tables = (rows for name, rows in data.splits.items() if name != "test")
+    return {
+        "environment": read_environment(),
+        "rows": {name: len(table) for name, table in data.splits.items()},
+        "dates": find_dates(data.splits["test"], model.settings.get(CUTOFF)),
+        "date_signal": date_signal(
+            data.task, (batch for rows in tables for batch in rows.to_batches())
+        ),
+        "split": data.split,
+        "learned_from": _learned_from(answered),
+        "learning": _learning(parts),
+        "in_part": _gaps(data, model, protocol, parts),
+        "uses_neighbours": model.uses_neighbours,
+        "uses_dates": model.uses_dates,
+        "test_opened": max(part.opened for part in answered),
+        "costs": Costs(**{name: round(value, 6) for name, value in asdict(costs).items()}),
+    }
+
+
+def _learned_from(answered: Iterable[Answered]) -> LearnedFrom:
+    counts = [part.learned_from for part in answered]
+    return LearnedFrom(sum(train for train, _ in counts), sum(chosen for _, chosen in counts))
+
+
+def _learning(parts: Mapping[str, Answered]) -> Learning:
+    """Return how the models of a run were chosen; facts by part where there are several."""
+    named = {name: part.context.learning for name, part in parts.items()}
+    learning = list(named.values())
+    facts = learning[0].facts
+    if len(named) > 1:
+        facts = {"parts": {name: info.facts for name, info in named.items() if info.facts}}
+    return Learning(
+        chosen_on=", ".join(filter(None, dict.fromkeys(info.chosen_on for info in learning))),
+        candidates=sum(info.candidates for info in learning),
+        from_all=all(info.from_all for info in learning),
+        training=" ".join(info.training for info in learning if info.training),
+        facts=facts,
+    )
+
+
+def _gaps(
+    data: TaskData, model: Model, protocol: Protocol, parts: Mapping[str, Answered]
+) -> tuple[str, ...]:
+    """Return where a run falls short of its protocol; what only some parts lack names them."""
+    lacking: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        for gap in in_part(
+            protocol,
+            data.task,
+            model.name,
+            model.settings,
+            steps=data.steps,
+            split=data.split,
+            facts=part.context.learning.facts,
+        ):
+            lacking.setdefault(gap, []).append(name)
+    return tuple(
+        gap if len(names) == len(parts) else f"{gap}, of {', '.join(names)}"
+        for gap, names in lacking.items()
+    )
+
+
+def _answer_notes(answered: Iterable[Answered], predictions: pa.Table) -> AnswerNotes:
+    notes = sum((Counter(part.notes) for part in answered), Counter[str]())
+    return AnswerNotes(notes, invalid_answers(predictions))
+
+
+def with_values(predictions: pa.Table, data: TaskData, columns: Iterable[str]) -> pa.Table:
+    """Return predictions with columns of the test rows by which they are to be scored."""
+    test = data.splits["test"]
+    positions = {name: position for position, name in enumerate(test["id"].to_pylist())}
+    order = pa.array([positions[name] for name in predictions["id"].to_pylist()], pa.int64())
+    for name in columns:
+        if name not in predictions.column_names:
+            predictions = predictions.append_column(
+                name, pa.array(values_of(test, name)).take(order)
+            )
+    return predictions
+
+
+def scored(
+    task: Task,
+    tables: Mapping[str, pa.Table],
+    *,
+    seed: int,
+    files: Mapping[str, str] | None,
+    kinds: frozenset[str],
+    learns: bool,
+    by: Iterable[str],
+) -> dict[str, Any]:
+    """Return the fields of a `RunRecord` that follow from its stored predictions alone."""
+    predictions = tables[PREDICTIONS]
+    scoring = partial(score, task, seed=seed, files=files, part=True)
+    return {
+        "leaks": leaks_of(scoring, predictions, task, kinds=kinds, learned=learns),
+        "scores": score(task, predictions, seed=seed, files=files),
+        "scores_by": {
+            name: scores_by(scoring, predictions, name, task.metric) for name in dict.fromkeys(by)
+        },
+        "train_scores": score(task, tables[TRAIN], seed=seed, resamples=0),
+        "validation_scores": score(task, tables[VALIDATION], seed=seed, resamples=0),
+    }
+
+
+def rescore(
     workspace: WorkspaceLayout,
     directory: Path,
-    result: Mapping[str, Any],
-    tables: Mapping[str, pa.Table],
-) -> None:
-    with workspace.scratch() as scratch:
-        for name, table in tables.items():
-            write_table(table, scratch / name)
-        write_whole(scratch / RESULT, sealed_json(result))
-        # The result goes last: a directory without it is no finished run.
-        publish({scratch / name: directory / name for name in (*tables, RESULT)})
+    task: Task,
+    files: Mapping[str, str] | None = None,
+    *,
+    by: Sequence[str] = (),
+    data: TaskData | None = None,
+) -> RunRecord:
+    """Compute the scores of a finished run anew from its predictions, and store both at once.
+
+    `by` are further columns to score by; those that predictions lack are taken from `data`, as
+    are the places, which a later audit may have changed.
+    """
+    with hold_lock(directory.parent / "lock"):
+        record = read_record(directory, again=False)
+        tables = {name: record.table(name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
+        if data is not None:
+            predictions = tables[PREDICTIONS]
+            if PLACE in by and PLACE in predictions.column_names:
+                predictions = predictions.drop_columns(PLACE)
+            tables[PREDICTIONS] = with_values(predictions, data, by)
+        leaks = record.leaks
+        scores = scored(
+            task,
+            tables,
+            seed=record.seed,
+            files=files,
+            kinds=frozenset(kind for kind in KINDS if getattr(leaks, kind) is not None),
+            learns=leaks.learned,
+            by=(*record.scores_by, *by),
+        )
+        record = replace(record, **scores)
+        replace_run(workspace, record, {PREDICTIONS: tables[PREDICTIONS]})
+        return read_record(directory, again=False)
 
 
-def _locked(work: Path) -> AbstractContextManager[None]:
-    make_directory(work)
-    busy = EvaluationError(
-        f"Another goldpan is already doing the run in {work}",
-        "Wait for it, or choose another --seed",
-    )
-    return hold_lock(work / "lock", busy)
+def estimate(
+    workspace: WorkspaceLayout,
+    data: TaskData,
+    model: Model,
+    protocol: Protocol,
+    seed: int,
+    reporter: Reporter,
+) -> RequestEstimate | None:
+    """Return the cost of a run in money, None for models that cost none; nothing is sent."""
+    if model.estimate is None:
+        return None
+    _require(data, model)
+    work = run_directory(workspace, run_identity(data, model, protocol, seed))
+    context, test = training_context(workspace, data, protocol, seed, work, reporter, Costs())
+    return model.estimate(context, unanswered(data.task, test))

@@ -23,10 +23,10 @@ from goldpan.evaluation.metrics.classification import (
 )
 from goldpan.evaluation.metrics.curves import check_scores
 from goldpan.evaluation.metrics.estimate import (
+    Confusion,
     ConfusionMatrix,
     Floats,
     Interval,
-    LabelConfusion,
     Metric,
     MetricEvidence,
     Scores,
@@ -180,12 +180,22 @@ def _truth(task: Task, rows: pa.Table) -> Any:
     ]
 
 
-def invalid_answers(predictions: pa.Table) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class InvalidAnswer:
+    """An answer that is not valid."""
+
+    raw: str
+    """As the model gave it, cut to 500 characters."""
+    count: int
+    """How often it was given."""
+
+
+def invalid_answers(predictions: pa.Table) -> tuple[InvalidAnswer, ...]:
     """Return the commonest answers that are not valid, as the model gave them."""
     raw = predictions.filter(predictions["answer"].is_null())["raw"].to_pylist()
     counts = Counter((text or "")[:_LONGEST] for text in raw)
     common = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_SHOWN]
-    return [{"raw": text, "count": count} for text, count in common]
+    return tuple(InvalidAnswer(text, count) for text, count in common)
 
 
 RESAMPLES = 1_000
@@ -203,7 +213,7 @@ class ExampleOutcomes:
     missing: tuple[Metric, ...] = ()
     """Metrics that cannot be computed, with the reason."""
     confusion: ConfusionMatrix | None = None
-    label_confusions: tuple[LabelConfusion, ...] = ()
+    label_confusions: tuple[Confusion, ...] = ()
 
 
 def score(

@@ -63,8 +63,8 @@ class ByColumn:
     """The values with most rows first."""
 
 
-Scoring = Callable[[pa.Table, int], Scores]
-"""Scores a part of a test's predictions; takes the number of draws of the bootstrap too."""
+Scoring = Callable[..., Scores]
+"""`score` of a part of a test's predictions, to be called with them and `resamples`."""
 
 
 def scores_by(scoring: Scoring, predictions: pa.Table, column: str, main: str) -> ByColumn:
@@ -84,7 +84,7 @@ def scores_by(scoring: Scoring, predictions: pa.Table, column: str, main: str) -
     parts = []
     for value in sorted(rows_of, key=lambda name: (-len(rows_of[name]), name)):
         rows = predictions.take(pa.array(rows_of[value], pa.int64()))
-        metric = scoring(rows, resamples).metric(main)
+        metric = scoring(rows, resamples=resamples).metric(main)
         parts.append(PartScore(value, len(rows), metric.value, metric.interval))
     values = [part.score for part in parts if part.score is not None]
     mean = fmean(values) if values else None
@@ -358,5 +358,5 @@ def _score_without(
         reason = f"without them {len(left):,} generated texts are left, too many to score again"
     if reason:
         return ScoreWithout(part, len(left), task.metric, None, None, reason)
-    main = scoring(left, RESAMPLES).metric(task.metric)
+    main = scoring(left).metric(task.metric)
     return ScoreWithout(part, len(left), main.name, main.value, main.interval, main.reason)

@@ -1,16 +1,18 @@
-"""Trains one model and asks it: what a run does once, or once a project."""
+"""Trains a model and asks it: what a run does once, or once a project."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.resources import named
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
@@ -22,6 +24,48 @@ from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingCont
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import predictions_of, predictions_schema
 from goldpan.evaluation.slices import with_leaks
+from goldpan.evaluation.task_input import values_of
+
+Splits = Mapping[str, pa.Table]
+"""Rows that one model learns from and answers."""
+
+
+def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool) -> Mapping[str, Splits]:
+    """Return the parts that a protocol asks for; every test row is in one of them.
+
+    They are named by the value of a column; the name is empty where one model does all. Raises
+    `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
+    learn from.
+    """
+    column = protocol.leave_out or protocol.model_per
+    if not column:
+        return {"": data.splits}
+    for name, rows in data.splits.items():
+        if column not in rows.column_names or rows[column].null_count:
+            raise UsageError(
+                f"The protocol {protocol.name} wants a {column} of each row, and the {name} rows "
+                f"of {data.task.name} lack some",
+                "Choose another --protocol, or import the rows with their projects",
+            )
+    values = {
+        name: np.array(values_of(rows, column), dtype=object) for name, rows in data.splits.items()
+    }
+    parts: dict[str, Splits] = {}
+    for value in sorted(set(values["test"])):
+        splits = {}
+        for name, rows in data.splits.items():
+            without = bool(protocol.leave_out) and name != "test"
+            matching = rows.filter(pa.array((values[name] == value) != without))
+            if len(matching):
+                splits[name] = matching
+        if needs_train and not len(splits.get("train", ())):
+            raise EvaluationError(
+                f"{data.task.name} has no train rows for {column} {value}, and the protocol "
+                f"{protocol.name} trains a model for each",
+                "Choose another --protocol",
+            )
+        parts[value] = splits
+    return parts
 
 
 @contextmanager
@@ -42,7 +86,7 @@ _OPENED = "test-opened"
 
 
 @dataclass(frozen=True, slots=True)
-class PartResult:
+class Answered:
     """Answers of the model of one part of a run."""
 
     context: TrainingContext
@@ -52,12 +96,14 @@ class PartResult:
     chosen: pa.Table
     notes: Mapping[str, int]
     opened: int
-    learned_from: Mapping[str, int]
+    """How often the test was opened."""
+    learned_from: tuple[int, int]
+    """How many rows of train, and of those that chose."""
 
 
 def train_and_ask(
     model: Model, context: TrainingContext, test: pa.Table, overlap: Overlap, title: str
-) -> PartResult:
+) -> Answered:
     """Train one model, then open the test."""
     task = context.task
     make_directory(context.directory)
@@ -70,7 +116,7 @@ def train_and_ask(
             predictions = with_leaks(predictions_of(task, test, answers), overlap)
             progress.advance()
         train_rows = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
-        return PartResult(
+        return Answered(
             context,
             overlap,
             predictions,
@@ -134,11 +180,10 @@ def _chosen(task: Task, context: TrainingContext, fitted: Fitted) -> pa.Table:
     return predictions_of(task, context.validation, _ask(task, fitted, context.validation))
 
 
-def _learned_from(model: Model, context: TrainingContext) -> dict[str, int]:
+def _learned_from(model: Model, context: TrainingContext) -> tuple[int, int]:
     if not model.needs_train:
-        return {"train": 0, "validation": 0}
-    chosen_by = 0 if context.validation is None else len(context.validation)
-    return {"train": len(context.train), "validation": chosen_by}
+        return 0, 0
+    return len(context.train), 0 if context.validation is None else len(context.validation)
 
 
 def _ask(task: Task, fitted: Fitted, rows: pa.Table) -> Answers:
@@ -160,3 +205,11 @@ def _open_test(work: Path) -> int:
         file.write(b"\n")
         os.fsync(file.fileno())
     return path.stat().st_size
+
+
+def joined(tables: Iterable[pa.Table]) -> pa.Table:
+    """Return the answers of several models as one table, a row that several answered once."""
+    together = pa.concat_tables(tables).sort_by("id")
+    ids = together["id"].to_numpy()
+    first = np.append([True], ids[1:] != ids[:-1])[: len(ids)]
+    return together.filter(pa.array(first))

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
-from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.core.sanitize import line
 from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.label_errors import LabelErrors
 from goldpan.evaluation.lengths import LengthScores
 from goldpan.evaluation.metrics.estimate import Interval, Scores
-from goldpan.evaluation.model import ModelEntry
+from goldpan.evaluation.model import Learning, ModelEntry
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.record import Learning, RunRecord
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import ResolvedResult
-from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.score import main_metrics
-from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, headline
+from goldpan.evaluation.slices import ByColumn, RowDates, headline
 from goldpan.evaluation.units import MANY_PROJECTS
 from goldpan.execution.resolve import EXPLAINED
 
-_ANSWERS = 5
+_ANSWERS = 3
 """Number of invalid answers that are shown."""
 _LABELS, _PARTS = 30, 20
 """Number of labels, and of values of a column, that have a line."""
@@ -88,34 +86,13 @@ def suspects(result: LabelErrors) -> Iterator[Block]:
         yield Line(f"    {row.text}")
 
 
-@renders(RunResult)
-def finished(result: RunResult) -> Iterator[Block]:
-    """Yield its scores and where it lies; what makes them worth less comes first."""
-    record = result.record
-    scores = record.scores
-    ablated = f", without {record.settings['ablate']}" if "ablate" in record.settings else ""
-    yield Title(
-        f"{record.task} by {record.model}, seed {record.seed}",
-        f", protocol {record.protocol.name}{' in part' if record.in_part else ''}{ablated}"
-        + (" (was run before)" if result.again else ""),
-    )
-    yield from (Line(f"  {sentence}") for sentence in _cautions(record))
-    for metric in map(scores.metric, main_metrics(scores)):
-        value = metric.value
-        text = f"not defined ({metric.reason})" if value is None else _number_text(value)
-        text += _interval_text(metric.interval)
-        if metric.name == scores.main:
-            if metric.interval is None and value is not None and metric.reason:
-                text += f" ({metric.reason})"
-            text += _score_on_new(record.leaks)
-        yield Line(f"  {metric.name}: {text}")
-    if 1 < scores.projects < MANY_PROJECTS:
-        others = "intervals hold on new rows of these, and others may differ"
-        yield Line(f"  the test is of {scores.projects} projects: {others}")
-    yield from _label_blocks(scores)
-    for part in record.scores_by.values():
-        yield from _by_blocks(part)
-    yield from _closing_blocks(record, result.directory)
+@renders(RunRecord)
+def finished(result: RunRecord) -> Iterator[Block]:
+    """Yield its line, its labels and its scores by column."""
+    yield from overview([result])
+    yield from _label_blocks(result.scores)
+    for part in result.scores_by.values():
+        yield from by_blocks(part)
 
 
 @renders(list[LengthScores])
@@ -139,20 +116,30 @@ def lengths(results: Sequence[LengthScores]) -> Iterator[Block]:
     yield Table(("run", "inputs", "characters", "examples", "score"), cells)
 
 
-def _cautions(record: RunRecord) -> list[str]:
-    """Return the _cautions for whoever quotes a run's scores, the most important first."""
+def _cautions(record: RunRecord) -> Iterator[str]:
+    """Yield what to know before quoting a run's scores, the most important first."""
     scores = record.scores
-    texts = [
-        headline(record.leaks, scores.main, scores.value(scores.main)),
-        _caution_of_dates(record),
-        *cautions_of_steps(record.learning),
-    ]
-    if record.dates is not None and (caution := _caution_of_cutoff(record.dates)):
-        texts.append(caution)
+    main = scores.metric(scores.main)
+    yield headline(record.leaks, scores.main, main.value)
+    if main.value is None:
+        yield f"{main.name} is not defined: {main.reason}"
+    elif main.interval is None:
+        yield f"{main.name}: {main.reason}"
+    yield _caution_of_dates(record)
+    yield from cautions_of_steps(record.learning)
+    yield _caution_of_cutoff(record.dates)
     if record.in_part:
-        gaps = "; ".join(record.in_part)
-        texts.append(f"Protocol {record.protocol.name} in part: {gaps}")
-    return [text for text in texts if text]
+        yield f"Protocol {record.protocol.name} in part: {'; '.join(record.in_part)}"
+    if 1 < scores.projects < MANY_PROJECTS:
+        others = "intervals hold on new rows of these, and others may differ"
+        yield f"The test is of {scores.projects} projects: {others}"
+    if scores.invalid:
+        texts = [line(answer.raw, 60) for answer in record.answers.invalid if answer.raw]
+        such = f", such as {', '.join(map(repr, texts[:_ANSWERS]))}" if texts else ""
+        yield f"{scores.invalid:,} of {count(scores.examples, 'answer')} are not valid{such}"
+    if record.answers.notes:
+        notes = ", ".join(f"{name} {number:,}" for name, number in record.answers.notes.items())
+        yield f"Answers: {notes}"
 
 
 def _caution_of_dates(record: RunRecord) -> str:
@@ -189,18 +176,6 @@ def cautions_of_steps(learning: Learning) -> list[str]:
     ]
 
 
-def _score_on_new(leaks: Leaks) -> str:
-    """Return the scores without rows seen in train, to stand beside the score with them."""
-    if not leaks.learned:
-        return ""
-    return "".join(
-        f"; without {part.seen} seen in train {_number_text(part.value)}"
-        f"{_interval_text(part.interval)} on {part.left:,} rows"
-        for part in leaks.without
-        if part.value is not None
-    )
-
-
 def _label_blocks(scores: Scores) -> Iterator[Block]:
     """Yield precision, recall and F1 of each label of a classification task."""
     counts = scores.label_confusions
@@ -220,7 +195,7 @@ def _label_blocks(scores: Scores) -> Iterator[Block]:
         yield Line(f"  and {len(counts) - _LABELS:,} more labels in result.json")
 
 
-def _by_blocks(by: ByColumn) -> Iterator[Block]:
+def by_blocks(by: ByColumn) -> Iterator[Block]:
     """Yield a run's scores by a column, the values with most rows first."""
     if by.mean is not None:
         spread = "" if by.spread is None else f" ± {by.spread:.4f}"
@@ -240,24 +215,6 @@ def _by_blocks(by: ByColumn) -> Iterator[Block]:
         yield Line(f"  and {len(by.parts) - _PARTS:,} more in result.json")
 
 
-def _closing_blocks(record: RunRecord, directory: Path) -> Iterator[Block]:
-    """Yield the size, cost and notes of a run."""
-    scores, costs, answers = record.scores, record.costs, record.answers
-    invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
-    seconds = f"{costs.wall_seconds:.1f} s"
-    yield Line(f"  {scores.examples:,} examples{invalid}; {seconds}; {directory}")
-    if costs.input_tokens:
-        money = f", cost {costs.money:,.2f}" if costs.money else ""
-        tokens = f"{costs.input_tokens:,} tokens read and {costs.output_tokens:,} written"
-        yield Line(f"  {tokens}{money}")
-    if answers.notes:
-        notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
-        yield Line(f"  answers: {notes}")
-    for answer in answers.invalid[:_ANSWERS]:
-        if answer.raw:
-            yield Line(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
-
-
 def _number_text(value: float | None) -> str:
     """Return a score as screens show it."""
     return "-" if value is None else f"{value:.4f}"
@@ -268,7 +225,7 @@ def _interval_text(interval: Interval | None) -> str:
     return "" if interval is None else f" [{interval.low:.4f}, {interval.high:.4f}]"
 
 
-def overview(records: Sequence[RunRecord], directories: Sequence[Path]) -> Iterator[Block]:
+def overview(records: Sequence[RunRecord]) -> Iterator[Block]:
     """Yield the main metrics of each run, task by task, and what makes them worth less."""
     by_task: dict[str, list[RunRecord]] = defaultdict(list)
     for record in records:
@@ -279,17 +236,42 @@ def overview(records: Sequence[RunRecord], directories: Sequence[Path]) -> Itera
             ("model", "seed", *names), [(*_named(run), *_cells(run, names)) for run in runs], task
         )
         yield from _spread(runs)
-    told: dict[str, list[str]] = defaultdict(list)
+    told: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        for text in _cautions(record):
-            told[text].append(f"{record.model} on {record.task}")
-    for text, names in told.items():
-        unique = list(dict.fromkeys(names))
-        more = f" and {len(unique) - _MOST_NAMED} more" if len(unique) > _MOST_NAMED else ""
-        yield Line(f"{text} ({', '.join(unique[:_MOST_NAMED])}{more})")
-    seconds = sum(record.costs.wall_seconds for record in records)
-    folder = directories[0].parents[2]
-    yield Line(f"{len(records)} runs; {seconds:.1f} s; in {folder}")
+        for text in filter(None, _cautions(record)):
+            told[text][record.task].append(record.model)
+    for text, models in told.items():
+        yield Line(f"{text}{_whose(models, by_task)}")
+    if records:
+        yield Line(_closing(records))
+
+
+def _whose(models: Mapping[str, Sequence[str]], runs: Mapping[str, Sequence[RunRecord]]) -> str:
+    """Return whose caution it is: by task, the models; empty where it is that of all runs."""
+    names: list[str] = []
+    for task, told in models.items():
+        every = len(told) == len(runs[task])
+        names += [task] if every else [f"{model} on {task}" for model in dict.fromkeys(told)]
+    if names == list(runs) and len(names) == 1:
+        return ""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f" ({', '.join(names[:_MOST_NAMED])}{more})"
+
+
+def _closing(records: Sequence[RunRecord]) -> str:
+    """Return how many runs there are, what they took, and where they lie."""
+    costs = [record.costs for record in records]
+    parts = [count(len(records), "run"), f"{sum(cost.wall_seconds for cost in costs):.1f} s"]
+    again = sum(record.again for record in records)
+    if again:
+        parts[0] += ", done before" if again == len(records) else f", {again:,} of them done before"
+    if read := sum(cost.input_tokens for cost in costs):
+        written = sum(cost.output_tokens for cost in costs)
+        parts.append(f"{read:,} tokens read and {written:,} written")
+    if money := sum(cost.money for cost in costs):
+        parts.append(f"cost {money:,.2f}")
+    folder = records[0].directory
+    return f"{'; '.join(parts)}; in {folder if len(records) == 1 else folder.parents[2]}"
 
 
 def _named(run: RunRecord) -> tuple[str, int]:

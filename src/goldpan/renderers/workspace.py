@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 
 from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
-from goldpan.renderers.evaluation import overview
+from goldpan.renderers.evaluation import by_blocks, overview
 from goldpan.renderers.llm import requests_and_cost
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.reporting import OpenedPage
@@ -32,11 +31,13 @@ def opened(result: OpenedPage) -> Iterator[Block]:
 
 
 @renders(Evaluation)
-def evaluated(result: Evaluation) -> Iterable[Block]:
-    """Yield what people see of one run, or a line of each where there are several."""
-    if len(result) < 2:
-        return chain.from_iterable(map(blocks_of, result))
-    return overview([run.record for run in result], [run.directory for run in result])
+def evaluated(result: Evaluation) -> Iterator[Block]:
+    """Yield a line of each run, then its scores by the columns that were named."""
+    yield from overview(result.runs)
+    for run in result:
+        for column in dict.fromkeys(result.by):
+            yield Title(f"{run.task} by {run.model}, seed {run.seed}")
+            yield from by_blocks(run.scores_by[column])
 
 
 @renders(RunEstimate)

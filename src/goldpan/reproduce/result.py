@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from goldpan.core.result import NOT_IN_JSON, Result
-from goldpan.evaluation.record import Environment, read_environment
+from goldpan.evaluation.environment import Environment, read_environment
 from goldpan.reproduce.cells import Effort, PaperContext, TableResult, plugins_of
 from goldpan.reproduce.data import DataFolder, FoundFile
 from goldpan.reproduce.recipe import PaperRecipe

@@ -13,8 +13,8 @@ from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
-from goldpan.evaluation.run import RunResult, run
-from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_directory
+from goldpan.evaluation.record import RunRecord, read_record, run_directory
+from goldpan.evaluation.run import is_finished, run, run_identity
 from goldpan.reproduce.cells import CellOutcome, PaperContext, State
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.prepare import Prepared, expected_counts, laboratory, prepared
@@ -78,19 +78,17 @@ def weights_of(recipe: ModelRecipe) -> str:
 
 def run_of(
     context: PaperContext, data: TaskData, recipe: ModelRecipe, protocol: Protocol
-) -> RunResult | None:
+) -> RunRecord | None:
     """Return a finished run, running it where that is wanted; None where it is not there."""
     lab, effort = laboratory(context), context.effort
     model = make_model(recipe, protocol, quick=effort.quick, download=context.download)
     if effort.run:
         return run(lab, data, model, protocol, context.seed, context.reporter)
-    directory = run_directory(lab, identity(data, model, protocol, context.seed))
-    if not (directory / RESULT).exists():
-        return None
-    return RunResult(directory, read_result(directory), again=True)
+    directory = run_directory(lab, run_identity(data, model, protocol, context.seed))
+    return read_record(directory) if is_finished(directory) else None
 
 
-def model_of(models: Sequence[ModelRecipe], run: Run) -> ModelRecipe | None:
+def model_of(models: Sequence[ModelRecipe], run: RunRecord) -> ModelRecipe | None:
     """Return which of the paper's models a run asked or trained: by name, title or weights."""
     settings = run.settings
     model_names = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
@@ -155,13 +153,12 @@ def _outcome(
 ) -> CellOutcome:
     effort = context.effort
     try:
-        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+        record = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
         context.problem(f"{model.title} did not run on {task.task}: {error}")
         return CellOutcome(*cell, None, "untested", str(error))
-    if result is None:
+    if record is None:
         return CellOutcome(*cell, None, "untested", "it was not run here")
-    record = result.record
     value = record.scores.value(record.scores.main)
     if value is not None and record.scores.main in one_minus:
         value = 1 - value
@@ -173,7 +170,7 @@ def _outcome(
         notes.append("a small grid")
     notes += record.in_part
     facts = {
-        "run": result.directory.relative_to(context.workspace.root).as_posix(),
+        "run": record.directory.relative_to(context.workspace.root).as_posix(),
         "metric": record.scores.main,
         "rows": dict(sorted(record.rows.items())),
         "seed": record.seed,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from goldpan.evaluation.lengths import LengthScores
     from goldpan.evaluation.model import ModelEntry
     from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.run import RunResult
+    from goldpan.evaluation.record import RunRecord
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
@@ -103,7 +103,7 @@ class Evaluate(Group):
             common = {"protocol": protocol, "settings": settings, "ablate": ablate}
             inputs = {**common, "hold_out": hold_out, "by": by}
             return run_on_cluster(plan, several(model), inputs, work, execution, gpus)
-        finished: list[RunResult] = []
+        finished: list[RunRecord] = []
         failures: list[GoldpanError] = []
         for planned in plan:
             try:
@@ -112,7 +112,7 @@ class Evaluate(Group):
                 if len(plan) == 1:
                     raise
                 failures.append(error)
-        return Evaluation(finished, failures)
+        return Evaluation(finished, failures, plan.by)
 
     def score(
         self,
@@ -136,8 +136,8 @@ class Evaluate(Group):
         from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.data import task_directory
         from goldpan.datasets.tasks.registry import find_task
-        from goldpan.evaluation.run import RunResult
-        from goldpan.evaluation.runs import read_runs, rescore
+        from goldpan.evaluation.record import read_runs
+        from goldpan.evaluation.run import rescore
         from goldpan.evaluation.task_input import (
             PLACE,
             files_to_score,
@@ -164,9 +164,8 @@ class Evaluate(Group):
                     data = with_columns(stored, folder, missing)
             if data is not None and places:
                 data, by = with_places(data, places), (*columns, PLACE)
-            result = rescore(layout, run.directory, known, files, by=by, data=data)
-            results.append(RunResult(run.directory, result, again=False))
-        return Evaluation(results)
+            results.append(rescore(layout, run.directory, known, files, by=by, data=data))
+        return Evaluation(results, by=columns)
 
     def lengths(
         self, *, task: Names = (), model: Names = (), dataset: DatasetName | None = None
@@ -184,7 +183,7 @@ class Evaluate(Group):
         from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.registry import find_task
         from goldpan.evaluation.lengths import LengthScores
-        from goldpan.evaluation.runs import read_runs
+        from goldpan.evaluation.record import read_runs
         from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
@@ -270,7 +269,7 @@ class Evaluate(Group):
             **({} if epochs is None else {"epochs": epochs, "word_epochs": epochs}),
             **(settings or {}),
         }
-        runs: list[RunResult] = []
+        runs: list[RunRecord] = []
         for weight in several(weights):
             plan = plan_runs(
                 self.lab,
@@ -319,8 +318,8 @@ class Evaluate(Group):
         return present
 
 
-def _run_there(root: Path, values: Mapping[str, Any]) -> RunResult:
+def _run_there(root: Path, values: Mapping[str, Any]) -> RunRecord:
     """Do one run on a machine of a cluster; raises what it raises."""
     found = Evaluate(OpenWorkspace(root)).run(**values)
-    run: RunResult = found[0]
+    run: RunRecord = found[0]
     return run

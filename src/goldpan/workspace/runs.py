@@ -18,7 +18,7 @@ from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_fami
 from goldpan.evaluation.model import Model, UnansweredError, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
 from goldpan.evaluation.protocol import hold_out as hold_groups_out
-from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
 from goldpan.evaluation.task_input import (
@@ -55,15 +55,22 @@ class Score:
     """The directory of the run's predictions and other scores."""
 
 
-class Evaluation(Results[RunResult]):
+class Evaluation(Results[RunRecord]):
     """The finished runs of some models on some tasks, in the order in which they were done."""
 
-    __slots__ = ("failures",)
+    __slots__ = ("by", "failures")
 
-    def __init__(self, runs: Iterable[RunResult], failures: Iterable[GoldpanError] = ()) -> None:
+    def __init__(
+        self,
+        runs: Iterable[RunRecord],
+        failures: Iterable[GoldpanError] = (),
+        by: Iterable[str] = (),
+    ) -> None:
         super().__init__(runs)
         self.failures = tuple(failures)
         """Why other runs did not finish."""
+        self.by = tuple(by)
+        """The columns that scores were asked for by."""
 
     def __repr__(self) -> str:
         return f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}\n{self}"
@@ -82,7 +89,7 @@ class Evaluation(Results[RunResult]):
         return 3 if open_ones else 1
 
     @property
-    def runs(self) -> tuple[RunResult, ...]:
+    def runs(self) -> tuple[RunRecord, ...]:
         """The runs."""
         return tuple(self)
 
@@ -124,7 +131,7 @@ class PlannedRun:
     by: tuple[str, ...] = ()
     """Columns to score by, beside the project."""
 
-    def run(self) -> RunResult:
+    def run(self) -> RunRecord:
         """Do it, or return the finished run with the same settings."""
         with self.workspace.reporting() as reporter:
             return run_once(
@@ -222,14 +229,14 @@ def run_on_cluster(
     plan: RunPlan,
     models: Sequence[str],
     inputs: Mapping[str, Any],
-    work: Callable[[Mapping[str, Any]], RunResult],
+    work: Callable[[Mapping[str, Any]], RunRecord],
     execution: Execution,
     gpus: float,
 ) -> Evaluation:
     """Have a cluster do runs, each by itself with `gpus` of one machine; what fails stops none."""
     from goldpan.core.parallel.engine import RayCluster, open_engine
 
-    finished: list[RunResult] = []
+    finished: list[RunRecord] = []
     failures: list[GoldpanError] = []
     with open_engine(execution, os.cpu_count() or 1) as engine:
         assert isinstance(engine, RayCluster)
@@ -248,7 +255,7 @@ def run_on_cluster(
                 failures.append(error)
     if failures and len(submitted) == 1:
         raise failures[0]
-    return Evaluation(finished, failures)
+    return Evaluation(finished, failures, plan.by)
 
 
 def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
@@ -264,8 +271,7 @@ def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
     )
 
 
-def _score(run: RunResult) -> Score:
-    record = run.record
+def _score(record: RunRecord) -> Score:
     scores = record.scores
     metric = scores.metric(scores.main)
     interval = metric.interval
@@ -278,5 +284,5 @@ def _score(run: RunResult) -> Score:
         None if interval is None else interval.low,
         None if interval is None else interval.high,
         scores.examples,
-        run.directory,
+        record.directory,
     )

@@ -102,7 +102,7 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None
     words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
     done = invoke("evaluate", "run", *words, "--json", *common)
     assert done.exit_code == 0, done.output
-    (result,) = (each["result"] for each in json.loads(done.stdout))
+    (result,) = json.loads(done.stdout)
     assert result["rows"] == {"train": 90, "test": 30}
     assert result["scores"]["examples"] == 30
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")

@@ -13,8 +13,8 @@ from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.compare.question import ComparisonResult, systems_of
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run
-from goldpan.evaluation.runs import read_runs
 from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.compared import EvaluationFiles, report_comparison
@@ -95,9 +95,7 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     splits = {name: of_five(table) for name, table in data.splits.items()}
     data = task_data(task, splits)
     spy = Remembers()
-    record = run(
-        WorkspaceLayout(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET
-    ).record
+    record = run(WorkspaceLayout(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET)
     assert [len(repos) for repos in spy.repos] == [1] * 5
     assert record.learned_from.train > 1_000
     ranking = issue_ranking(systems_of(read_runs(WorkspaceLayout(tmp_path))))

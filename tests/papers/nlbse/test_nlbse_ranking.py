@@ -6,7 +6,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.compare.scores import rank
-from goldpan.evaluation.metrics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.estimate import Confusion
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
     baseline_f1,
@@ -58,7 +58,7 @@ def test_the_baseline_is_the_organizers_random_forest() -> None:
     assert sizes["nlbse23_java_summary"] == 87  # Table II, test positives
     assert sum(size for name, size in sizes.items() if "_java_" in name) == 582
     assert sum(size for name, size in sizes.items() if "_pharo_" in name) == 422
-    assert BASELINE["nlbse23_python_usage"] == BinaryConfusion(30, 34, 320, 133)
+    assert BASELINE["nlbse23_python_usage"] == Confusion(30, 34, 320, 133)
 
 
 def test_a_category_is_won_only_by_more() -> None:

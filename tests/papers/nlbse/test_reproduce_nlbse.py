@@ -1,17 +1,12 @@
-"""The recipes of the NLBSE competitions: rules, counts, forests on ARFF features, repositories."""
+"""The recipes of the NLBSE competitions: rules, counts, repositories."""
 
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 
-from goldpan.core.errors import DatasetError
-from goldpan.papers.nlbse.comment_forests import forest, read_arff
-from goldpan.reproduce.data import FoundFile
-from goldpan.reproduce.recipe import SourceFile
 from tests.places import DATA
 from tests.reproducing import cells, reproduce_tables
 
@@ -47,48 +42,6 @@ def test_rules_and_rankings_follow_from_the_print(tmp_path: Path) -> None:
     assert code == 3, "the sentences are missing"
     misprint = cells(tables["2"])["Pharo Example", "Training total"]
     assert (misprint["paper"], misprint["here"], misprint["state"]) == (748, 1408, "recomputed")
-
-
-def features(folder: Path, name: str, rows: int, *, seed: int) -> FoundFile:
-    """Write features of a category as Weka does: one of three patterns tells the positives."""
-    draw = random.Random(seed)
-    lines = ["@relation toys", "", "@attribute 'pattern [a thing].' {0,1}"]
-    lines += ["@attribute tfidf-x numeric", "@attribute tfidf-y numeric"]
-    lines += ["@attribute category {0,1}", "", "@data"]
-    for number in range(rows):
-        cell = f"1 {draw.random():.4f}"
-        lines.append(f"{{0 1,{cell},3 1}}" if number % 5 == 0 else f"{{{cell}}}")
-    path = folder / f"{name}.arff"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    source = SourceFile(key=name, title=name, paths=(path.name,))
-    return FoundFile(source, path, "", "not checked")
-
-
-def test_a_balanced_forest_learns_from_sparse_features(tmp_path: Path) -> None:
-    train = features(tmp_path, "train", 60, seed=1)
-    test = features(tmp_path, "test", 20, seed=2)
-    rows = read_arff(train.path)
-    assert rows.names == ("pattern [a thing].", "tfidf-x", "tfidf-y")
-    assert (len(rows.features), sum(rows.labels)) == (60, 12)
-    answered = forest(train, test, 0)
-    assert (answered.tp, answered.fp, answered.tn, answered.fn) == (4, 0, 16, 0)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("0,1", "line 4, is no sparse row"),
-        ("{0 x}", "no number"),
-        ("{7 1}", "no attribute 7"),
-        ("{0 1, 1 nan}", "line 4: '1 nan' is no number"),
-        ("{0 1, 1 2}", "the class 2, not 0 or 1"),
-    ],
-)
-def test_features_of_another_form_are_refused(tmp_path: Path, row: str, message: str) -> None:
-    path = tmp_path / "bad.arff"
-    path.write_text(f"@attribute a numeric\n@attribute b {{0,1}}\n@data\n{row}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=message):
-        read_arff(path)
 
 
 def test_published_results_stand_by_repository(tmp_path: Path) -> None:

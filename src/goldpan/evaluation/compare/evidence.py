@@ -20,7 +20,7 @@ from goldpan.evaluation.compare.scores import (
     model_evidence,
 )
 from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.units import Units, units_of
 
@@ -158,7 +158,7 @@ def answers_of(systems: Sequence[System], task: Task) -> dict[str, list[ExampleN
     return runs
 
 
-def _training(runs: Sequence[Run]) -> str:
+def _training(runs: Sequence[RunRecord]) -> str:
     """Return the trainings of a model's seeds by name; empty where one is of its task alone."""
     trainings = [run.learning.training for run in runs]
     return " ".join(trainings) if all(trainings) else ""

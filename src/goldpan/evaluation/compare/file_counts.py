@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -22,8 +22,7 @@ from goldpan.evaluation.compare.scores import (
 )
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Formula, LabelCounts
-from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.metrics.estimate import ratio
+from goldpan.evaluation.metrics.estimate import Confusion, ratio
 from goldpan.evaluation.units import counted
 
 _COUNTS = 4
@@ -55,9 +54,9 @@ def _measure(metric: str, labels: int) -> Callable[[Floats], Floats]:
     return measure
 
 
-def _table(labels: Mapping[str, BinaryConfusion]) -> Floats:
+def _table(labels: Mapping[str, Confusion]) -> Floats:
     """Return counts as labels x 4, sorted by label."""
-    return np.array([astuple(labels[label]) for label in sorted(labels)], dtype=np.float64)
+    return np.array([labels[label].counts for label in sorted(labels)], dtype=np.float64)
 
 
 def _check_shares(file: ScoreFile, keys: Sequence[Key]) -> None:
@@ -118,7 +117,9 @@ def _counted(file: ScoreFile, matrix: ScoreMatrix, dataset: str, runs: Runs) -> 
         training = file.training(runs[dataset, model])
         models[model] = replace(
             model_evidence(np.stack([*map(_spread, counts)]), measure, training),
-            unseen=_unseen(matrix.metric, np.array([*map(astuple, counts[0])], dtype=np.float64)),
+            unseen=_unseen(
+                matrix.metric, np.array([label.counts for label in counts[0]], dtype=np.float64)
+            ),
         )
     return TaskEvidence(
         dataset,
@@ -133,12 +134,12 @@ def _counted(file: ScoreFile, matrix: ScoreMatrix, dataset: str, runs: Runs) -> 
     )
 
 
-def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
+def _spread(labels: Sequence[Confusion]) -> Floats:
     """Spread counted rows over bins at random, so that bins vary as rows do."""
     random = np.random.default_rng(0)
     columns = np.zeros((BINS, len(labels), _COUNTS))
     for at, counts in enumerate(labels):
-        for kind, count in enumerate(astuple(counts)):
+        for kind, count in enumerate(counts.counts):
             columns[:, at, kind] = random.multinomial(count, np.full(BINS, 1 / BINS))
     return columns.reshape(BINS, -1)
 

@@ -17,7 +17,7 @@ from goldpan.evaluation.compare.calibrated import ROPE, Criteria
 from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import is_bounded, ranking_score
 
 
@@ -29,10 +29,10 @@ class System:
     """The model, with the settings and the protocol that tell it from others."""
     model: str
     protocol: str
-    runs: Mapping[str, tuple[Run, ...]]
+    runs: Mapping[str, tuple[RunRecord, ...]]
     """By task, by rising seed."""
 
-    def every(self) -> tuple[Run, ...]:
+    def every(self) -> tuple[RunRecord, ...]:
         """Return all its runs, by task and seed."""
         return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
 
@@ -61,17 +61,19 @@ class CompleteBlock:
     """Models and tasks outside the ranking, with the reason, a sentence each."""
 
 
-def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+def on_one_split(runs: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRecord]]:
     """Return the runs to compare, and those on other data or splits of the same tasks.
 
     Scores on two splits cannot be compared, so each task keeps the split that most models were
     run on; of equals, the one with more runs.
     """
-    grouped: dict[str, dict[tuple[str, str], list[Run]]] = defaultdict(lambda: defaultdict(list))
+    grouped: dict[str, dict[tuple[str, str], list[RunRecord]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for run in runs:
         grouped[run.task][run.hashes].append(run)
-    comparable: list[Run] = []
-    elsewhere: list[Run] = []
+    comparable: list[RunRecord] = []
+    elsewhere: list[RunRecord] = []
     for _, splits in sorted(grouped.items()):
         chosen = min(
             splits,
@@ -86,7 +88,7 @@ def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     return comparable, elsewhere
 
 
-def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
+def systems_of(runs: Sequence[RunRecord]) -> tuple[System, ...]:
     """Group runs that differ by task and seed alone; sorted by name.
 
     Settings tell two systems apart where one model ran on a task with several. Raises
@@ -96,7 +98,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     _same_metric(runs)
     keys = _distinguishing(runs)
     protocols = {run.protocol.name for run in runs}
-    grouped: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
+    grouped: dict[str, dict[str, dict[int, RunRecord]]] = defaultdict(lambda: defaultdict(dict))
     for run in runs:
         name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
         seeds = grouped[name][run.task]
@@ -144,11 +146,11 @@ def complete(
     return CompleteBlock(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
 
 
-def _variants(runs: Iterable[Run]) -> int:
+def _variants(runs: Iterable[RunRecord]) -> int:
     return len({(run.model, _plain(run.settings), _plain(run.protocol)) for run in runs})
 
 
-def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
+def _distinguishing(runs: Iterable[RunRecord]) -> dict[str, list[str]]:
     """Return the settings of each model that differ on one and the same task."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:
@@ -163,7 +165,7 @@ def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
     return {model: sorted(names) for model, names in keys.items()}
 
 
-def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
+def _name(run: RunRecord, keys: Iterable[str], *, with_protocol: bool) -> str:
     settings = run.settings
     parts = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
     if with_protocol:
@@ -180,8 +182,8 @@ def _plain(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _same_metric(runs: Iterable[Run]) -> None:
-    chosen: dict[str, Run] = {}
+def _same_metric(runs: Iterable[RunRecord]) -> None:
+    chosen: dict[str, RunRecord] = {}
     for run in runs:
         other = chosen.setdefault(run.task, run)
         if other.scores.main != run.scores.main:
@@ -258,9 +260,9 @@ class ComparisonResult:
     """On each task by itself, by the answers to its examples, where there are few tasks."""
     without_value: tuple[str, ...]
     """Runs whose score is undefined, a sentence each."""
-    elsewhere: tuple[Run, ...]
+    elsewhere: tuple[RunRecord, ...]
     """On another split of the same tasks: not comparable."""
-    every: tuple[Run, ...]
+    every: tuple[RunRecord, ...]
     """All runs of the tasks, also those that are not compared."""
     deciding: DecidingRows | None = None
     """The rows that decide between the two best; None where nothing is ranked."""
@@ -285,7 +287,7 @@ class ComparisonResult:
         return tuple(sorted(self.systems, key=order))
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[RunRecord, ...]:
         """Return the runs of all systems."""
         return tuple(run for system in self.systems for run in system.every())
 
@@ -293,7 +295,7 @@ class ComparisonResult:
         """Return the systems that ran a task, those of the ranking first."""
         return [system for system in self.ranked if task in system.runs]
 
-    def first_run(self, task: str) -> Run:
+    def first_run(self, task: str) -> RunRecord:
         """Return a run of a task: all of them are on one split."""
         return next(system.runs[task][0] for system in self.systems if task in system.runs)
 

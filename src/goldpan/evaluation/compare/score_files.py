@@ -18,7 +18,7 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.table_files import form_of, open_text, table_rows
 from goldpan.datasets.tasks.table_reader import cell_text
-from goldpan.evaluation.metrics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.estimate import Confusion
 
 Part = Literal["train", "validation", "test"]
 Layout = Literal["scores", "counts", "predictions"]
@@ -70,7 +70,7 @@ class ScoreFile:
     path: Path
     layout: Layout
     scores: Mapping[Key, float]
-    counts: Mapping[Key, Mapping[str, BinaryConfusion]]
+    counts: Mapping[Key, Mapping[str, Confusion]]
     """By label, one against the rest; the empty label where none is named."""
     predictions: Mapping[Key, tuple[Prediction, ...]]
     trainings: Mapping[Key, str]
@@ -115,7 +115,7 @@ def read_scores(path: Path) -> ScoreFile:
             f"Name the columns of one: {layouts}",
         )
     scores: dict[Key, float] = {}
-    counts: dict[Key, dict[str, BinaryConfusion]] = {}
+    counts: dict[Key, dict[str, Confusion]] = {}
     predictions: dict[Key, dict[str, Prediction]] = {}
     trainings: dict[Key, str] = {}
     for number, row in rows:
@@ -130,7 +130,7 @@ def read_scores(path: Path) -> ScoreFile:
             label = reader.text("label", needed=False)
             labels = counts.setdefault(key, {})
             reader.require_new(label, labels, "counts")
-            labels[label] = BinaryConfusion(*map(reader.whole, _COLUMNS["counts"]))
+            labels[label] = Confusion(*map(reader.whole, _COLUMNS["counts"]))
             if not labels[label].size:
                 raise reader.error("counts nothing", "Take the row out")
         else:

@@ -31,7 +31,7 @@ from goldpan.evaluation.compare.question import (
 from goldpan.evaluation.compare.resampling import contributions
 from goldpan.evaluation.compare.result import FEWEST_TASKS, Comparison, arrange
 from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence, check_settings
-from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
+from goldpan.evaluation.record import PREDICTIONS, RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.task_input import PATHS
 from goldpan.evaluation.units import MANY_PROJECTS
@@ -67,8 +67,8 @@ def compare_stored(
 
 
 def compare_runs(
-    runs: Sequence[Run],
-    every: Sequence[Run],
+    runs: Sequence[RunRecord],
+    every: Sequence[RunRecord],
     tasks: Mapping[str, Task],
     question: ComparisonQuestion,
     *,
@@ -213,12 +213,12 @@ def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[st
         named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
         more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
         yield (
-            f"Of fewer than {MANY_PROJECTS} projects are {named}{more}: answers hold on new rows of"
-            " these projects, and others may differ"
+            f"Tests have fewer than {MANY_PROJECTS} projects: {named}{more}; answers hold on new "
+            "rows of these projects, and others may differ"
         )
 
 
-def _undefined(run: Run) -> str:
+def _undefined(run: RunRecord) -> str:
     score = ranking_score(run.scores)
     return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
 
@@ -238,7 +238,7 @@ def deciding_rows(
     return DecidingRows(first.name, second.name, differ, rows)
 
 
-def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, set[object]]:
+def _answers(runs: Sequence[RunRecord], task: Task | None) -> dict[str, set[object]]:
     """Return the answers of a model to each row as a set, or whether they are right.
 
     Of two wrong labels one may cost more than the other, except in accuracy.

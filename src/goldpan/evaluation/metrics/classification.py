@@ -6,6 +6,7 @@ recall, and precision stays what it is among valid answers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from goldpan.evaluation.metrics.curves import Ranking, shown_labels
 from goldpan.evaluation.metrics.estimate import (
+    Confusion,
     ConfusionMatrix,
     Floats,
-    LabelConfusion,
     Measure,
     MetricEvidence,
     Totals,
@@ -103,6 +104,13 @@ def label_measures(
     return measures
 
 
+def label_metric(confusion: Confusion, name: str) -> float | None:
+    """Return a metric of one label by its counts, None where it is undefined."""
+    counts = (*confusion.counts, confusion.invalid)
+    (value,) = FORMULAS[name](LabelCounts(*np.array(counts, dtype=np.float64)[:, None]))
+    return float(value) if math.isfinite(value) else None
+
+
 def _of_label(formula: Formula, number: int, totals: Floats) -> Floats:
     return formula(label_counts(totals))[:, number]
 
@@ -130,11 +138,11 @@ def _weighted(formula: Formula, totals: Floats) -> Floats:
     return ratio(weighed.sum(axis=1), support.sum(axis=1))
 
 
-def label_confusions(data: LabelAnswers) -> tuple[LabelConfusion, ...]:
+def label_confusions(data: LabelAnswers) -> tuple[Confusion, ...]:
     """Return the counts of each label against the rest over all examples."""
     totals = data.counts().sum(axis=0).reshape(-1, COUNTS)
     return tuple(
-        LabelConfusion(label, *map(int, counts))
+        Confusion(*map(int, counts), label=label)
         for label, counts in zip(data.labels, totals, strict=True)
     )
 

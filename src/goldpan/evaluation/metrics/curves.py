@@ -1,19 +1,13 @@
-"""Areas under the ROC and precision-recall curves, as the bootstrap draws them, and confusions.
-
-Of a binary confusion a metric is None where its formula divides by zero, as in ECSER's Table 5. The
-F-scores of `classification.py` are 0 there instead, where a model simply found nothing (SELU,
-Equation 1).
-"""
+"""Areas under the ROC and precision-recall curves, as the bootstrap draws them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from goldpan.evaluation.metrics.estimate import Floats, Measure, Whole, ratio
 
@@ -128,96 +122,3 @@ def check_scores(
     if np.isnan(matrix).any():
         return None, "some scores are not numbers"
     return matrix, ""
-
-
-def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.NDArray[np.bool_]:
-    """Return which values have a label, be it their only one or one of several."""
-    return np.array(
-        [
-            value is not None and (value == label if isinstance(value, str) else label in value)
-            for value in values
-        ],
-        dtype=np.bool_,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryConfusion:
-    """How many examples were rightly and wrongly taken for positive and for negative."""
-
-    tp: int
-    fp: int
-    tn: int
-    fn: int
-
-    def __add__(self, other: BinaryConfusion) -> BinaryConfusion:
-        return BinaryConfusion(
-            self.tp + other.tp, self.fp + other.fp, self.tn + other.tn, self.fn + other.fn
-        )
-
-    @property
-    def size(self) -> int:
-        """How many examples there are."""
-        return self.tp + self.fp + self.tn + self.fn
-
-    @property
-    def precision(self) -> float | None:
-        """The share of those taken for positive that are."""
-        return _share(self.tp, self.tp + self.fp)
-
-    @property
-    def recall(self) -> float | None:
-        """The share of positives that were found: sensitivity, true positive rate."""
-        return _share(self.tp, self.tp + self.fn)
-
-    @property
-    def specificity(self) -> float | None:
-        """The share of negatives that were told: true negative rate."""
-        return _share(self.tn, self.tn + self.fp)
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of right answers."""
-        return _share(self.tp + self.tn, self.size)
-
-    @property
-    def f1(self) -> float | None:
-        """The harmonic mean of precision and recall."""
-        return self.f_beta(1)
-
-    def f_beta(self, beta: float) -> float | None:
-        """Return the F-score that takes recall for `beta` times as important as precision."""
-        precision, recall = self.precision, self.recall
-        if precision is None or recall is None:
-            return None
-        square = beta * beta
-        return _share((1 + square) * precision * recall, square * precision + recall)
-
-
-def pool(confusions: Iterable[BinaryConfusion]) -> BinaryConfusion:
-    """Add up confusion matrices, as of the folds of a cross-validation or of several data sets.
-
-    Metrics of the sum weigh each example alike; the mean over data sets weighs each data set
-    alike, so the two differ (ECSER's Tables 9 and 10).
-    """
-    return sum(confusions, BinaryConfusion(0, 0, 0, 0))
-
-
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
-
-
-def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
-    """Return the binary confusion matrix of a label (ECSER, 4.3: one against the rest).
-
-    No answer counts as not having the label.
-    """
-    truth, answers = (
-        has_label(predictions[side].to_pylist(), label) for side in ("truth", "answer")
-    )
-    return BinaryConfusion(
-        tp=int((truth & answers).sum()),
-        fp=int((~truth & answers).sum()),
-        tn=int((~truth & ~answers).sum()),
-        fn=int((truth & ~answers).sum()),
-    )

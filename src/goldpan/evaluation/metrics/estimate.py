@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Protocol
@@ -58,16 +58,27 @@ class ConfusionMatrix:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelConfusion:
-    """One label against the rest; the five counts add up to the examples."""
+class Confusion:
+    """One label against the rest; the counts add up to the examples."""
 
-    label: str
     tp: int
     fp: int
     tn: int
     fn: int
     invalid: int = 0
     """Examples without the label that got no valid answer: neither false nor true negatives."""
+    label: str = field(default="", kw_only=True)
+    """Empty where there is one label alone."""
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """True and false positives, true and false negatives."""
+        return self.tp, self.fp, self.tn, self.fn
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return sum(self.counts) + self.invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ class Scores:
     metrics: tuple[Metric, ...]
     confusion: ConfusionMatrix | None = None
     """Confusion matrix of binary and multi-class tasks."""
-    label_confusions: tuple[LabelConfusion, ...] = ()
+    label_confusions: tuple[Confusion, ...] = ()
     """Confusions of classification tasks, one-vs-rest."""
     projects: int = 0
     """How many projects the examples name."""

@@ -20,7 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.datasets.tasks.task import Task, target_column
-from goldpan.evaluation.metrics.curves import has_label
 from goldpan.evaluation.model import (
     Answers,
     Fitted,
@@ -143,6 +142,13 @@ def check_linear(task: Task) -> None:
     require_labels(task, "A linear model does not answer", "regression")
 
 
+def _has_label(targets: Sequence[str | Sequence[str]], label: str) -> Booleans:
+    """Return which rows have a label, be it their only one or one of several."""
+    return np.array(
+        [target == label if isinstance(target, str) else label in target for target in targets]
+    )
+
+
 def fit_heads(
     kind: HeadKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
@@ -163,7 +169,7 @@ def fit_heads(
     columns = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            head = fit_head(kind, columns, has_label(targets, name), folds, context.seed)
+            head = fit_head(kind, columns, _has_label(targets, name), folds, context.seed)
             if fewer is not None and not isinstance(head.model, _ConstantScore):
                 head = replace(head, model=fewer.scorer(head.model))
             heads.append(head)

@@ -27,7 +27,7 @@ from goldpan.plugins.evaluation import (
     CellOutcome,
     FoundFile,
     PaperContext,
-    Run,
+    RunRecord,
     State,
     TableRecipe,
     model_of,
@@ -200,7 +200,7 @@ def runs(
         for method in METHODS
         for layout in LAYOUTS
     }
-    by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    by_cell: dict[tuple[str, str], list[RunRecord]] = defaultdict(list)
     for name, run in _runs(context):
         if run.task in built and name in rows:
             split, method = built[run.task]
@@ -209,7 +209,7 @@ def runs(
         yield from _run_outcomes(table, split, row, found)
 
 
-def _runs(context: PaperContext) -> list[tuple[str, Run]]:
+def _runs(context: PaperContext) -> list[tuple[str, RunRecord]]:
     """Return the finished runs of the recipe's models with their names there."""
     return [
         (model.name, run)
@@ -221,7 +221,7 @@ def _runs(context: PaperContext) -> list[tuple[str, Run]]:
 
 
 def _run_outcomes(
-    table: TableRecipe, split: str, row: str, runs: list[Run]
+    table: TableRecipe, split: str, row: str, runs: list[RunRecord]
 ) -> Iterator[CellOutcome]:
     rows = min(run.scores.examples for run in runs)
     seeds = len({run.seed for run in runs})
@@ -240,7 +240,7 @@ def _run_outcomes(
             yield CellOutcome(row, column, mean, state, "; ".join(notes), facts)
 
 
-def _mean_scores(runs: Sequence[Run]) -> dict[str, float]:
+def _mean_scores(runs: Sequence[RunRecord]) -> dict[str, float]:
     """Return the means over runs by metric; without those that no run has."""
     values: dict[str, list[float]] = defaultdict(list)
     for run in runs:
@@ -293,7 +293,10 @@ def by_size(
 
 
 def _curve(
-    found: Sequence[tuple[str, Run]], split: str, method: str, points: Mapping[str, tuple[int, str]]
+    found: Sequence[tuple[str, RunRecord]],
+    split: str,
+    method: str,
+    points: Mapping[str, tuple[int, str]],
 ) -> Curve:
     """Return the mean scores of those points that have runs, each of instances and model."""
     curve = {}

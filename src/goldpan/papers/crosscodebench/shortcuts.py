@@ -197,7 +197,7 @@ def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list
 
 
 def _answered(
-    run: evaluation.Run, wording: data.Wording, rows: Mapping[str, evaluation.TaskRow]
+    run: evaluation.RunRecord, wording: data.Wording, rows: Mapping[str, evaluation.TaskRow]
 ) -> dict[str, str | None]:
     table = run.predictions()
     return {

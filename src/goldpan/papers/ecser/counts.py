@@ -17,8 +17,8 @@ import numpy as np
 from goldpan.plugins import data
 from goldpan.plugins.evaluation import (
     FEWEST_TASKS,
-    BinaryConfusion,
     CellOutcome,
+    Confusion,
     Floats,
     PaperContext,
     Part,
@@ -26,9 +26,9 @@ from goldpan.plugins.evaluation import (
     autoranked,
     cohen_d,
     degradation,
+    label_metric,
     magnitude,
     overfitting,
-    pool,
     read_scores,
 )
 
@@ -73,7 +73,7 @@ def _read(context: PaperContext, key: str, names: Mapping[str, str]) -> CountTab
             "Name the columns model, task, part, project, fold, tp, fp, tn, fn",
         )
     tasks = {written: task for task, written in names.items()}
-    counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = defaultdict(list)
+    counted: dict[tuple[str, str, Part], list[tuple[str, Confusion]]] = defaultdict(list)
     for run, labels in scores.counts.items():
         if run.task not in tasks:
             continue
@@ -83,9 +83,8 @@ def _read(context: PaperContext, key: str, names: Mapping[str, str]) -> CountTab
                 "Give the counts of the positive label alone",
             )
         (counts,) = labels.values()
-        confusion = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
         part = tasks[run.task], run.model, run.part
-        counted[part].append((run.project or run.fold, confusion))
+        counted[part].append((run.project or run.fold, counts))
     if not counted:
         raise data.EvaluationError(
             f"{file.path} has counts of {', '.join(sorted({run.task for run in scores.counts}))}, "
@@ -130,7 +129,7 @@ def _tests(context: PaperContext, table: TableRecipe, study: CountTable) -> Iter
 class CountTable:
     """All counts of one or more tasks and classifiers."""
 
-    counted: Mapping[tuple[str, str, Part], Sequence[tuple[str, BinaryConfusion]]]
+    counted: Mapping[tuple[str, str, Part], Sequence[tuple[str, Confusion]]]
     """Each data set, project or fold with the answers to it, by task, classifier and part."""
 
     @property
@@ -155,9 +154,17 @@ class CountTable:
             [[self._metric(counts[name], metric) for name in shared] for counts in by_model]
         )
 
-    def _metric(self, counts: BinaryConfusion, name: str) -> float:
-        value: float | None = getattr(counts, name.lower())
-        return value or 0.0
+    def _metric(self, counts: Confusion, name: str) -> float:
+        return label_metric(counts, name.lower()) or 0.0
+
+
+def pool(confusions: Iterable[Confusion]) -> Confusion:
+    """Add up confusion matrices, as of the folds of a cross-validation or of several data sets.
+
+    Metrics of the sum weigh each example alike; the mean over data sets weighs each data set
+    alike, so the two differ (Tables 9 and 10).
+    """
+    return Confusion(*map(sum, zip(*(each.counts for each in confusions), strict=True)))
 
 
 def named(task: str, rest: str) -> str:

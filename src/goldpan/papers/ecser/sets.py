@@ -19,17 +19,17 @@ from goldpan.plugins import data
 from goldpan.plugins.evaluation import (
     PREDICTIONS,
     TRAIN,
-    BinaryConfusion,
     CellOutcome,
+    Confusion,
     FoundFile,
     MissingFileError,
     PaperContext,
     Part,
-    RunResult,
+    RunRecord,
     TableRecipe,
     find_models,
     find_protocol,
-    label_counts,
+    load,
     other_content,
     run_of,
 )
@@ -136,7 +136,7 @@ def _flag(file: FoundFile, number: int, value: object) -> bool:
 def _baselines(
     context: PaperContext, table: TableRecipe, training: _Set, external: Mapping[str, _Set]
 ) -> Iterator[CellOutcome]:
-    counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = {}
+    counted: dict[tuple[str, str, Part], list[tuple[str, Confusion]]] = {}
     train_content = list(other_content([training.file]))
     tested = [f"{len(external)} of {_SETS} external sets"] if len(external) < _SETS else []
     tested += other_content([training.file, *(test.file for test in external.values())])
@@ -184,14 +184,19 @@ def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskD
     return data.task_data(task, splits, "external sets")
 
 
-def _counted(result: RunResult, task: str) -> dict[Part, list[tuple[str, BinaryConfusion]]]:
+def _counted(result: RunRecord, task: str) -> dict[Part, list[tuple[str, Confusion]]]:
     """Return the counts of each set out of the stored predictions, by part."""
-    parts: dict[Part, list[tuple[str, BinaryConfusion]]] = {"train": [], "test": []}
+    metrics = load("sklearn.metrics")
+    parts: dict[Part, list[tuple[str, Confusion]]] = {"train": [], "test": []}
     for counted, name in zip(parts.values(), (TRAIN, PREDICTIONS), strict=True):
         answers = pq.read_table(result.directory / name, columns=["repo", "truth", "answer"])
         for project in sorted(set(answers["repo"].to_pylist())):
             of_set = answers.filter(pc.equal(answers["repo"], project))
-            counts = label_counts(of_set, _TASKS[task])
-            confusion = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
-            counted.append((project, confusion))
+            truth, answer = (
+                [label == _TASKS[task] for label in of_set[side].to_pylist()]
+                for side in ("truth", "answer")
+            )
+            matrix = metrics.confusion_matrix(truth, answer, labels=[False, True])
+            tn, fp, fn, tp = map(int, matrix.ravel())
+            counted.append((project, Confusion(tp, fp, tn, fn)))
     return parts

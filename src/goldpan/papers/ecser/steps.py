@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from goldpan.papers.ecser.counts import pool
 from goldpan.plugins import data
 from goldpan.plugins.evaluation import (
-    BinaryConfusion,
     Cell,
     ComparisonResult,
+    Confusion,
     Content,
     Fold,
     Picture,
     ReportSection,
     ReportTable,
     RowsByTask,
-    Run,
+    RunRecord,
     Section,
     System,
     canvas,
     listed,
-    pool,
     ranking_score,
 )
 
@@ -92,11 +92,10 @@ def _states(compared: ComparisonResult, *, curves: bool) -> Iterator[str]:
 
 def _counts(system: System) -> Iterator[tuple[Cell, ...]]:
     for task, runs in sorted(system.runs.items()):
-        labels = [confusion.label for confusion in runs[0].scores.label_confusions]
-        for at, label in enumerate(labels):
+        for at, label in enumerate(runs[0].labels):
             # An answer that is not valid does not give the label to an example without it.
             counts = pool(
-                BinaryConfusion(own.tp, own.fp, own.tn + own.invalid, own.fn)
+                Confusion(own.tp, own.fp, own.tn + own.invalid, own.fn)
                 for own in (run.scores.label_confusions[at] for run in runs)
             )
             yield system.name, task, label, counts.tp, counts.fp, counts.tn, counts.fn
@@ -131,21 +130,20 @@ def _curves(compared: ComparisonResult) -> Iterator[Content]:
         scored = []
         for system in compared.ranked_on(task)[:_MOST_CURVED]:
             run = system.runs[task][0]
-            labels = [confusion.label for confusion in run.scores.label_confusions]
-            if labels and (pair := _label_scores(run, labels)):
+            if run.labels and (pair := _label_scores(run)):
                 scored.append((system.name, *pair))
         if scored:
-            first = compared.first_run(task).scores.label_confusions[0].label
+            first = compared.first_run(task).labels[0]
             yield Picture(f"ROC and precision-recall of {first}, {task}", _draw(scored))
 
 
-def _label_scores(run: Run, labels: list[str]) -> tuple[Any, Any] | None:
+def _label_scores(run: RunRecord) -> tuple[Any, Any] | None:
     """Return which rows have the first label and their scores for it; None without both kinds."""
     table = run.predictions()
     scores = table["scores"].to_pylist()
     truth = np.array(
         [
-            labels[0] in ([value] if isinstance(value, str) else value)
+            run.labels[0] in ([value] if isinstance(value, str) else value)
             for value in table["truth"].to_pylist()
         ]
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 from goldpan.papers.ecser.counts import METRICS, steps
 from goldpan.papers.ecser.sets import sets
 from goldpan.plugins.evaluation import (
-    BinaryConfusion,
     CellOutcome,
+    Confusion,
     ModelRecipe,
     PaperContext,
     PaperRecipe,
@@ -21,11 +21,13 @@ from goldpan.plugins.evaluation import (
     TableRecipe,
     Value,
     from_print,
+    label_metric,
     magnitude,
     read_list,
 )
 
 _HERE = Path(__file__).parent
+_FORMULAS = ("Precision", "Recall", "Specificity", "F1", "F2")
 _FLAKY_TESTS = (
     "hbase",
     "okhttp",
@@ -40,9 +42,13 @@ _FLAKY_TESTS = (
 def example_metrics(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     """Yield the metrics of the ten matrices that rows are named after."""
     for row in table.rows:
-        confusion = BinaryConfusion(*map(int, re.findall(r"\d+", row)))
+        counts = Confusion(*map(int, re.findall(r"\d+", row)))
+        values = {column: label_metric(counts, column.lower()) for column in _FORMULAS}
+        if not counts.tp:  # then harmonic means divide by zero, which others call 0
+            values["F1"] = values["F2"] = None
+        values["Accuracy"] = (counts.tp + counts.tn) / counts.size
         for column in table.columns:
-            value = confusion.f_beta(2) if column == "F2" else getattr(confusion, column.lower())
+            value = values[column]
             yield CellOutcome(row, column, "-" if value is None else value)
 
 
@@ -83,7 +89,7 @@ def training_metrics(context: PaperContext, table: TableRecipe) -> Iterator[Cell
             for kind in ("TP", "FP", "TN", "FN")
         ]
         for metric in METRICS:
-            value = getattr(BinaryConfusion(*counts), metric.lower())
+            value = label_metric(Confusion(*counts), metric.lower())
             yield CellOutcome(row, f"{metric} training", value)
 
 

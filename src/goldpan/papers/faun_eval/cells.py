@@ -168,7 +168,7 @@ _ROWS = 300
 @dataclass(frozen=True, slots=True)
 class _Stored:
     workspace: WorkspaceLayout
-    run: evaluation.Run
+    run: evaluation.RunRecord
     title: str
     """The model's name in the tables."""
     shown: str

@@ -24,8 +24,8 @@ _OUTPERFORMED_WEIGHT = 0.25
 _MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
 _WON, _SCORE = "Outperformed", "Score"
 
-BASELINE: Mapping[str, evaluation.BinaryConfusion] = {
-    name: evaluation.BinaryConfusion(*category["forest"]) for name, category in categories().items()
+BASELINE: Mapping[str, evaluation.Confusion] = {
+    name: evaluation.Confusion(*category["forest"]) for name, category in categories().items()
 }
 """Answers of the official random forest on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
@@ -65,7 +65,10 @@ class CommentRanking:
 
 def baseline_f1() -> dict[str, float]:
     """Return the F1 of the organizers' random forest by task; 0 where it found nothing."""
-    return {name: confusion.f1 or 0.0 for name, confusion in BASELINE.items()}
+    return {
+        name: evaluation.label_metric(confusion, "f1") or 0.0
+        for name, confusion in BASELINE.items()
+    }
 
 
 def comment_score(f1: Mapping[str, float | None]) -> CommentScore:
@@ -105,7 +108,8 @@ def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | No
     """
     if BASELINE.keys().isdisjoint(task for system in systems for task in system.runs):
         return None
-    scored = {ORGANIZERS: _scored(lambda task, metric: getattr(BASELINE[task], metric))}
+    official = _scored(lambda task, metric: evaluation.label_metric(BASELINE[task], metric))
+    scored = {ORGANIZERS: official}
     incomplete = []
     for system in systems:
         ran = [task for task in BASELINE if task in system.runs]
@@ -135,7 +139,7 @@ def _mean_value(system: evaluation.System, task: str, metric: str) -> float:
     return fmean(run.scores.value(metric) or 0.0 for run in system.runs[task])
 
 
-def _is_official(run: evaluation.Run) -> bool:
+def _is_official(run: evaluation.RunRecord) -> bool:
     """Return whether the test has as many examples and positives as the official one."""
     base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
@@ -201,11 +205,11 @@ def _value(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
 SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, value=_value)
 
 
-def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
+def mean_scores(answered: Iterable[evaluation.Confusion]) -> dict[str, float]:
     """Return precision, recall and F1, means over categories, by the column that shows them."""
     confusions = list(answered)
     return {
-        column: fmean(getattr(confusion, metric) or 0.0 for confusion in confusions)
+        column: fmean(evaluation.label_metric(confusion, metric) or 0.0 for confusion in confusions)
         for column, metric in _MEANS
     }
 

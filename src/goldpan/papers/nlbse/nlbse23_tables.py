@@ -15,7 +15,6 @@ from statistics import fmean, harmonic_mean
 
 import pyarrow.compute as pc
 
-from goldpan.papers.nlbse import comment_forests
 from goldpan.papers.nlbse.comment_tasks import Category, categories
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
@@ -171,9 +170,9 @@ def _entry(
         result = evaluation.run_of(context, ready.data, model, protocol)
         if result is None:
             return
-        notes += [*ready.notes, *result.record.in_part]
+        notes += [*ready.notes, *result.in_part]
         for metric, by_task in values.items():
-            by_task[task.task] = result.record.scores.value(metric)
+            by_task[task.task] = result.scores.value(metric)
     if chosen or model.title not in table.own:  # the runs are kept, for when all are there
         return
     ranked = comment_score(values["f1"])
@@ -185,13 +184,6 @@ def _entry(
     note = "; ".join(dict.fromkeys(notes))
     for column, value in cells.items():
         yield CellOutcome(model.title, column, value, "in part" if notes else "run", note)
-
-
-def forests(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the means of the organizers' forest, trained anew on their features."""
-    keys = {name: name.removeprefix("nlbse23_").replace("_", "-") for name in BASELINE}
-    features = {name: (f"{key}-train", f"{key}-test") for name, key in sorted(keys.items())}
-    return comment_forests.compute(context, table, _FOREST, features)
 
 
 def _task(name: str, category: Category) -> evaluation.TaskRecipe:
@@ -266,7 +258,7 @@ PAPER = evaluation.PaperRecipe(
         TableRecipe(
             key="3",
             title="Table III: code comments",
-            compute=(comments, forests),
+            compute=(comments,),
             runs=True,
             own=("tfidf-svm",),
         ),

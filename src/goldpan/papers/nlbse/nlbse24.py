@@ -69,14 +69,14 @@ def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
     return IssueRanking(entries, tuple(incomplete))
 
 
-def _is_official(run: evaluation.Run) -> bool:
+def _is_official(run: evaluation.RunRecord) -> bool:
     by = run.scores_by.get("repo")
     return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
         REPOSITORIES, _EXAMPLES
     )
 
 
-def _f1(run: evaluation.Run, repository: str) -> float:
+def _f1(run: evaluation.RunRecord, repository: str) -> float:
     parts = run.scores_by["repo"].parts
     return next(part.score or 0.0 for part in parts if part.value == repository)
 

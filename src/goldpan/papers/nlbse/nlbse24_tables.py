@@ -87,7 +87,7 @@ def runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
         result = run_of(context, ready.data, model, protocol)
         if result is None:
             continue
-        parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
+        parts = {part.value: part.score for part in result.scores_by["repo"].parts}
         if missing := [name for name in _REPOSITORIES.values() if name not in parts]:
             context.note(f"{model.title} has no test row of {', '.join(missing)}, so no scores.")
             continue

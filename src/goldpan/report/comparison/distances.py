@@ -8,7 +8,7 @@ from itertools import chain
 
 from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import ranking_metric
 from goldpan.evaluation.slices import FEWEST_ROWS, headline
 from goldpan.report.document import Content, Remark, ReportTable, Row, Section, formatted, listed
@@ -129,7 +129,7 @@ def _without(system: System, task: str, part: str) -> float | None:
     return None if None in values else mean_of(values)
 
 
-def _score_without(run: Run, part: str) -> float | None:
+def _score_without(run: RunRecord, part: str) -> float | None:
     main = run.scores.metric(run.scores.main)
     if run.leaks.seen(part):
         left = run.leaks.score_without(part)
@@ -181,7 +181,7 @@ def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
     for system in compared.ranked:
         for run in system.every():
             dates = run.dates
-            if dates is None or dates.cutoff is None:
+            if dates.cutoff is None:
                 continue
             row: Row = {
                 "model": system.name,

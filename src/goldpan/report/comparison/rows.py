@@ -22,7 +22,7 @@ from goldpan.datasets.tasks.task import Task, input_column, target_column
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.words_and_numbers import smape_errors
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.record import RunRecord
 from goldpan.report.document import Content, Fold, Remark, ReportTable, Row, Section, listed
 from goldpan.text.redaction import redact
 
@@ -40,7 +40,7 @@ class TaskRow:
 
 
 def read_task_rows(
-    workspace: WorkspaceLayout, task: Task, runs: Iterable[Run], ids: Collection[str]
+    workspace: WorkspaceLayout, task: Task, runs: Iterable[RunRecord], ids: Collection[str]
 ) -> Mapping[str, TaskRow] | str:
     """Return the test rows of a task by id, or why they cannot be shown beside the runs."""
     directory = task_directory(workspace, task)
@@ -156,7 +156,7 @@ def mistakes_section(
 
 def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
     best = systems[0].runs[task][0]
-    labels = [confusion.label for confusion in best.scores.label_confusions]
+    labels = best.labels
     table = best.predictions()
     columns = ("id", "repo", "document", "truth", "answer", "scores")
     errors = []
@@ -180,20 +180,20 @@ def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
     return sorted(errors, key=order)[:most]
 
 
-def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:
+def _answers(run: RunRecord, ids: Sequence[str]) -> dict[str, Any]:
     table = run.predictions().select(["id", "answer"])
     table = table.filter(pc.is_in(table["id"], pa.array(ids, pa.string())))
     return dict(zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True))
 
 
-def _right(run: Run, truth: Any, answer: Any) -> bool:
+def _right(run: RunRecord, truth: Any, answer: Any) -> bool:
     if run.scores.task_type == "multi-label" and answer is not None:
         return set(truth) == set(answer)
     return bool(truth == answer)
 
 
 def _severity(
-    run: Run, truth: Any, answer: Any, scores: Sequence[float] | None, labels: Sequence[str]
+    run: RunRecord, truth: Any, answer: Any, scores: Sequence[float] | None, labels: Sequence[str]
 ) -> tuple[float, str]:
     if answer is None:
         return _ERROR_OF_NONE, "no valid answer"

@@ -13,8 +13,8 @@ import orjson
 
 from goldpan.core.sanitize import line
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import PatchScores, read_resolved
-from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import main_metrics, ranking_score
 from goldpan.report.document import (
     Cell,
@@ -74,7 +74,7 @@ def score_table(compared: ComparisonResult) -> ReportTable:
     )
 
 
-def score_with_spread(runs: Sequence[Run]) -> Cell:
+def score_with_spread(runs: Sequence[RunRecord]) -> Cell:
     """Return the score of a model's runs on a task, with its interval or spread if known."""
     ranked = [ranking_score(run.scores) for run in runs]
     values = [score.value for score in ranked if score.value is not None]
@@ -234,7 +234,7 @@ def conditions_section(compared: ComparisonResult) -> Section:
     )
 
 
-def _run_row(name: str, run: Run) -> Row:
+def _run_row(name: str, run: RunRecord) -> Row:
     settings = ", ".join(f"{key}={setting(value)}" for key, value in sorted(run.settings.items()))
     learned = run.learned_from
     return {
@@ -253,7 +253,7 @@ def _run_row(name: str, run: Run) -> Row:
     }
 
 
-def _protocols(runs: Iterable[Run]) -> Iterator[Row]:
+def _protocols(runs: Iterable[RunRecord]) -> Iterator[Row]:
     protocols = [run.protocol for run in runs]
     used = Counter(map(_plain, protocols))
     for key, protocol in sorted(
@@ -273,14 +273,14 @@ def _plain(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _invalid(runs: Sequence[tuple[str, Run]]) -> ReportTable:
+def _invalid(runs: Sequence[tuple[str, RunRecord]]) -> ReportTable:
     rows = [_invalid_row(name, run) for name, run in runs if run.scores.invalid]
     rows.sort(key=lambda row: (-int(row["not valid"] or 0), row["model"], row["task"]))
     note = "They count as wrong."
     return cut(ReportTable.of("Answers that are not valid", rows, note), _MOST_INVALID)
 
 
-def _invalid_row(name: str, run: Run) -> Row:
+def _invalid_row(name: str, run: RunRecord) -> Row:
     quoted = (
         f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
         for answer in run.answers.invalid[:_PER_RUN]
@@ -296,7 +296,7 @@ def _invalid_row(name: str, run: Run) -> Row:
     }
 
 
-def _environments(runs: Iterable[Run]) -> Iterator[Row]:
+def _environments(runs: Iterable[RunRecord]) -> Iterator[Row]:
     used = Counter(_plain(asdict(run.environment)) for run in runs)
     for key in sorted(used, key=lambda key: (-used[key], key)):
         yield _machine(orjson.loads(key), used[key])
