@@ -78,7 +78,7 @@ def run_demo() -> tuple[Path, str]:
 
 def _run_demo(folder: Path) -> None:
     command = (PROGRAM, "demo", "--workspace", _WORKSPACE)
-    shown = run_on_screen(command, 110, {**offline(), "PATH": _path_without_goldpan()}, folder)
+    shown = run_on_screen(command, 160, {**offline(), "PATH": _path_without_goldpan()}, folder)
     (folder / "printed.txt").write_text("\n".join(shown), encoding="utf-8")
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,6 @@ from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.mine import MineResult
 from goldpan.miners.mine_many import MinedRepositories, mine_many, predict_many
-from tests.local_server import Asked
 from tests.mining import (
     PACE,
     SOFT,
@@ -36,18 +33,11 @@ from tests.mining import (
     table_bytes,
     twin_settings,
 )
-from tests.planning import run, write_plan
 from tests.program import Running, goldpan, start
 from tests.twin import Twin, mills_world
-from tests.twin.server import Reply
 
-SIX = [f"workload/mill-{index}" for index in range(6)]
-MILLS = SIX[:3]
+MILLS = [f"workload/mill-{index}" for index in range(3)]
 _KILLED_AT = 12
-_ALONE = 12
-"""Requests after which the client has seen enough good answers to send two at a time."""
-_FREE = re.compile(r"; .* are free")
-"""What a dry run says of the disk, on which others write meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -181,48 +171,6 @@ def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:
         assert f"{name}: Predicted: " in done.err
         assert f"{name}: 12 entries, " in done.err
     assert "Error: workload/gone does not exist" in done.err
-
-
-class Meeting(Twin):
-    """A GitHub that once answers a request only when another one is under way, too."""
-
-    def __init__(self) -> None:
-        super().__init__(mills_world(len(SIX), issues=4, pulls=3), limits=SOFT)
-        self.met = False
-        self._barrier = threading.Barrier(2, timeout=90)
-
-    def answer(self, received: Asked) -> Reply:
-        if self.count >= _ALONE and not self.met:
-            try:
-                self._barrier.wait()
-                self.met = True
-            except threading.BrokenBarrierError:
-                pass
-        return super().answer(received)
-
-
-def test_a_dry_run_of_a_plan_asks_of_several_at_once(tmp_path: Path) -> None:
-    """With as many requests, and the bytes, of asking of one after another."""
-    listed = ", ".join(f'"{name}"' for name in reversed(SIX))
-    plan = f"[repositories]\nlisted = [{listed}]\n[clone]\nenabled = false\n[mine]\nat-once = %d\n"
-    with Meeting() as meeting:
-        write_plan(tmp_path, plan % 1)
-        meeting.met = True  # nobody else is waited for
-        alone = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
-        requests = meeting.count
-        assert requests % (2 * len(SIX)) == 0
-        write_plan(tmp_path, plan % 4)
-        meeting.requests.clear()
-        meeting.met = False
-        together = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
-        assert meeting.met, "two requests were never under way together"
-        assert meeting.count == requests
-    for before, now in zip(alone, together, strict=True):
-        assert (before.code, now.code) == (0, 0), before.err + now.err
-        assert _FREE.sub("", now.out) == _FREE.sub("", before.out)
-    units = [line for line in now.out.splitlines() if '"unit": "mine/' in line]
-    assert [line.split('"')[3].removeprefix("mine/") for line in units] == SIX[::-1]
-    assert not (tmp_path / "lab" / "raw").exists()
 
 
 def test_each_cost_is_that_alone_and_none_stops_the_others(twin: Twin, tmp_path: Path) -> None:

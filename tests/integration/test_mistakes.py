@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from goldpan import Workspace
+from goldpan.core.errors import DatasetError
 from tests.console import run, sentence
 from tests.demo_workspace import make_demo
 from tests.places import ROOT
+from tests.twin import Twin, World
+from tests.twin.synthetic import demo_world
 
 EMPTY = (
     ("run {file}.toml", "goldpan init"),
@@ -31,6 +38,7 @@ EMPTY = (
         "docs/verification.md",
     ),
 )
+LAB = {"GOLDPAN_WORKSPACE": "demo", "GOLDPAN_TOKEN_COMMAND": "false", "PATH": os.environ["PATH"]}
 NO_TEXT = (
     "run {file}.toml",
     "filter --workspace demo --profile {file}.toml",
@@ -115,6 +123,7 @@ def test_help_asks_for_no_token(folder: Path) -> None:
     [
         ("code-edit", "tfidf-svm", "A linear model does not answer code_edit"),
         ("qa", "token-svm", "gives tags, and qa is text-generation"),
+        ("nlbse23_issue_type", "longest-comment", "The model longest-comment does not answer"),
         ("qa", "dates", "The model dates does not answer qa"),
         ("qa", "most-changed-file", "whose answers are no files"),
     ],
@@ -180,6 +189,56 @@ def test_a_split_that_comes_out_empty_names_one_that_can(tmp_path: Path) -> None
     )
     assert "rows with other texts are needed" in done.out
     assert "Next:" not in done.out
+
+
+def test_an_empty_dataset_names_the_choices_that_are_not(folder: Path, tmp_path: Path) -> None:
+    lab = Workspace(shutil.copytree(folder / "demo", tmp_path / "lab"))
+    (strict, _) = lab.filter(settings={"answer.least": 40})
+    first = lab.build("qa", answer="first", profile=strict.profile, output=tmp_path / "first")
+    with pytest.raises(DatasetError) as error:
+        lab.build("qa", profile=strict.profile, output=tmp_path / "none")
+    assert error.value.remedy.startswith(
+        f"Give --answer first ({len(first)} rows) or run goldpan filter --set answer.least=9 ("
+    )
+
+
+def test_what_no_history_emptied_names_clone(folder: Path, tmp_path: Path) -> None:
+    raw = shutil.copytree(folder / "demo" / "raw", tmp_path / "lab" / "raw")
+    lab = Workspace(raw.parent)
+    lab.normalize()
+    lab.pair()
+    lab.filter()
+    with pytest.raises(DatasetError) as error:
+        lab.build("code-edit")
+    assert error.value.remedy == "Run goldpan clone, then goldpan filter, and build again"
+
+
+def test_what_no_license_emptied_names_how_to_state_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(*(replace(one, license=None) for one in demo_world().repositories))
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+    with Twin(world) as twin:
+        lab = Workspace(tmp_path / "lab", api_url=twin.url)
+        lab.mine("prospector/sluice")
+    lab.pair()
+    lab.filter()
+    with pytest.raises(DatasetError) as error:
+        lab.build("qa")
+    assert "goldpan normalize --repo OWNER/NAME --license SPDX" in error.value.remedy
+    lab.normalize("prospector/sluice", license="MIT")
+    lab.pair()
+    lab.filter()
+    assert len(lab.build("qa"))
+
+
+def test_what_needs_no_token_asks_for_none(folder: Path) -> None:
+    """A command that fails to give one stops what asks GitHub, and nothing else."""
+    for line in ("check", "funnel", "build qa --limit 3 --output few", "evaluate models"):
+        done = run(*line.split(), folder=folder, **LAB)
+        assert done.code == 0, done.err
+    done = run("mine", "--repo", "a/b", folder=folder, **LAB)
+    sentence(done, 2, "GOLDPAN_TOKEN_COMMAND gave no token")
 
 
 def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
         (record,) = result(lab, *plugin, *run)
         system = json.dumps(server.chats[0]["messages"])
     assert ("in at most twelve words" in system) == ruled
-    assert list(record["plugins"]) == ["issue_titles.py"]
+    assert list(record["result"]["plugins"]) == ["issue_titles.py"]
 
 
 def test_a_command_names_the_folders_that_it_needs() -> None:

@@ -82,7 +82,7 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(
     assert provenance["plugins"] == {name: digest}
     models = ("--model", "first-word", "--model", "majority", "--protocol", "commit-messages")
     for record in result("evaluate", "run", "--task", "commit_purpose", *models):
-        assert record["plugins"] == {name: digest}
+        assert record["result"]["plugins"] == {name: digest}
     stored = json.loads(next(tmp_path.glob("runs/*/first-word/*/result.json")).read_text())
     assert stored["plugins"] == {name: digest}
     assert stored["protocol"]["name"] == "commit-messages"

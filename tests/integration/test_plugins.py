@@ -180,9 +180,9 @@ def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path:
         *("--plugin", str(plugin), "evaluate", "run", "--task", "nlbse23_issue_type"),
         *("--model", "label-words", "--workspace", str(root)),
     )
-    assert [result["plugins"] for result in goldpan_json(*command)] == [digest(plugin)]
+    assert [each["result"]["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
     plugin.write_text(plugin.read_text() + "\n# changed\n")
-    assert [result["plugins"] for result in goldpan_json(*command)] == [digest(plugin)]
+    assert [each["result"]["plugins"] for each in goldpan_json(*command)] == [digest(plugin)]
     assert len(list((root / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
     done = attempt(*command, "--set", "depth=3")
     assert "The model label-words: the key depth is unknown" in done.err
@@ -198,8 +198,8 @@ def test_a_dataset_and_its_task(root: Path) -> None:
     assert goldpan_json(*brought, *build)["examples"] == 18
     assert facts(root, "issue-titles")["plugins"] == digest(plugin)
     assert "write its title" in (root / "datasets" / "issue-titles" / "README.md").read_text()
-    (result,) = goldpan_json(*brought, "evaluate", "run", "--task", "issue_titles", *common)
-    assert result["plugins"] == digest(plugin)
+    (made,) = goldpan_json(*brought, "evaluate", "run", "--task", "issue_titles", *common)
+    assert made["result"]["plugins"] == digest(plugin)
     assert "There is no dataset 'issue-titles'" in attempt(*build).err
 
 
@@ -297,7 +297,8 @@ def test_the_settings_file_names_plugins_for_every_command(root: Path) -> None:
     assert goldpan_json("build", "issue-titles", *common)["examples"] == 18
     assert facts(root, "issue-titles")["plugins"] == digest(PLUGINS / "issue_titles.py")
     shown = goldpan_json("config", "show", *common)
-    assert shown["plugins"]["source"] == str(root / "goldpan.toml")
+    (plugins,) = (setting for setting in shown if setting["name"] == "plugins")
+    assert plugins["source"] == str(root / "goldpan.toml")
     write(root / "goldpan.toml", 'plugins = ["code_blocks.py"]')
     goldpan("trust", str(root))
     assert "has-code" in goldpan("filter", "--list", *common)

@@ -56,10 +56,10 @@ def _model(body: Body) -> Said:
 
 
 def goldpan(root: Path, *words: str) -> Any:
-    """Run a command of goldpan evaluate and return what it prints as JSON."""
+    """Run a command of goldpan evaluate and return what it prints as JSON, of runs the results."""
     done = invoke("evaluate", *words, "--workspace", str(root), "--json")
     assert done.exit_code == 0, done.output
-    return orjson.loads(done.stdout)
+    return [each.get("result", each) for each in orjson.loads(done.stdout)]
 
 
 def evaluate(root: Path, server: OpenAIServer, *words: str) -> Any:
@@ -171,7 +171,7 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     assert "400 tokens read and 80 written" in done.stdout
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
-    assert "4 are answered already" in dry.stdout
+    assert "answered from the archive: 4" in dry.stdout
     lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
     assert "short" in invoke(*lengths).stdout
 
@@ -183,7 +183,7 @@ def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAI
     done = invoke("evaluate", *words, "--workspace", str(root), "--json")
     assert done.exit_code == 3
     assert "0 of 4 rows of fault_localization are answered, 4 requests failed" in done.stderr
-    assert [result["task"] for result in orjson.loads(done.stdout)] == ["qa"]
+    assert [each["result"]["task"] for each in orjson.loads(done.stdout)] == ["qa"]
 
 
 def test_the_answer_never_stands_beside_the_input(root: Path) -> None:

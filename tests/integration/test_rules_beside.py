@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan import Workspace
+from goldpan.builders import empty
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.storage.parquet import read_table
 from goldpan.datasets.provenance import read_provenance
@@ -140,7 +141,7 @@ def test_other_settings_of_criteria_have_verdicts_of_their_own(lab: Workspace) -
     assert again["issues"]["kept"] > default.issues.kept
     assert f"--profile {again['profile']}" in program(lab, "filter", *settings)
     counted = json.loads(program(lab, "funnel", *settings, "--json"))
-    assert counted[0]["kept"] == again["issues"]["kept"]
+    assert counted["issues"]["kept"] == again["issues"]["kept"]
     assert lab.funnel().issues == default.issues
     digests = {
         row["profile"]: row["settings"]
@@ -172,27 +173,36 @@ def test_an_own_profile_that_did_not_filter_is_named_by_its_path(
         lab.filter()
 
 
-def test_an_empty_dataset_names_what_emptied_it(lab: Workspace, tmp_path: Path) -> None:
+def test_what_cannot_be_counted_is_not_called_empty() -> None:
+    def outdated(name: str) -> int:
+        raise WorkspaceError(f"The criterion of {name} changed", "Filter again")
+
+    assert empty._count("none", outdated) is None
+    assert empty._count("none", len) == 4
+
+
+def test_an_empty_dataset_names_what_emptied_it_and_the_profiles_that_do_not(
+    lab: Workspace, tmp_path: Path
+) -> None:
     lab.pair()
     lab.filter()
     path = tmp_path / "none.toml"
     path.write_text('decide = ["bots", "comment-scale"]\n[comment-scale]\nminimum = 99999\n')
     lab.filter(profile=path)
+    rows = len(lab.build("qa"))
     with pytest.raises(DatasetError) as error:
         lab.build("qa", profile="none")
     assert error.value.problem == (
         "The dataset qa would be empty: of 68 issues the profile none keeps none; "
         "the criterion comment-scale drops the last 67"
     )
-    assert error.value.remedy == (
-        "Run goldpan funnel --profile none --rules default to see what is dropped"
-    )
+    assert error.value.remedy == f"Give --profile default ({rows} rows)"
     lab.filter(profile="verified")
-    with pytest.raises(DatasetError) as error:  # there is no clone
+    with pytest.raises(DatasetError) as error:  # there is no clone, so no profile gives a row
         lab.build("issue-resolution", profile="verified")
     assert "32 fix pairs" in error.value.problem
     assert error.value.remedy == (
-        "Run goldpan funnel --profile verified --rules default to see what is dropped"
+        "Run goldpan clone, then goldpan filter --profile verified, and build again"
     )
 
 

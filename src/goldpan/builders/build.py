@@ -25,10 +25,11 @@ from goldpan.datasets.files import facts_of, refuse_foreign, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.spool import Spool
+from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
-from goldpan.filters.stored import profile_verdicts
+from goldpan.filters.stored import find_profile, profile_verdicts
 
 _PACKAGES = (
     "detect-secrets",
@@ -108,13 +109,23 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         explained |= request.check.explained
     with workspace.scratch() as scratch:
         absolute = replace(workspace, root=workspace.root.absolute())
-        built = make_rows(absolute, request, scratch.absolute(), reporter)
+        scratch = scratch.absolute()
+        built = make_rows(absolute, request, scratch, reporter)
         funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
-            raise empty_dataset(request, funnel, dropped, explained, basis)
+
+            def count(**choices: Any) -> int:
+                made = make_rows(absolute, replace(request, **choices), scratch, reporter)
+                return sum(rows.count for rows in made)
+
+            def count_by(name: str) -> int:
+                return count(profile=find_profile(workspace, repos, name))
+
+            others = {way: count(**other) for way, other in _other_answers(request).items()}
+            raise empty_dataset(request, funnel, dropped, explained, basis, count_by, others)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
@@ -187,6 +198,18 @@ def _check(recipe: Recipe, request: BuildRequest) -> None:
             f"{request.family} is a plugin's, and its texts are as they were mined",
             f"Leave out --texts {BEFORE_FIX}",
         )
+
+
+def _other_answers(request: BuildRequest) -> dict[str, dict[str, Any]]:
+    """Return other choices of the reply that answers, by what gives them."""
+    settings = request.profile.settings["answer"]
+    chosen = request.answer or request.reviews
+    if request.family != QA.name or settings.choice != "best" or chosen:
+        return {}
+    choices: dict[str, dict[str, Any]] = {"give --answer first": {"answer": "first"}}
+    if settings.least > LEAST:
+        choices[f"run goldpan filter --set answer.least={LEAST}"] = {"least": LEAST}
+    return choices
 
 
 def _settings(

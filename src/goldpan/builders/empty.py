@@ -1,15 +1,26 @@
-"""Says what emptied a dataset."""
+"""Says why a dataset would be empty, and by which stored profiles it would not."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from goldpan.builders.request import BuildRequest
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.core.result import count as number_of
+from goldpan.core.storage.workspace import DEFAULT_RULES
 from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import PLURAL, Funnel
+from goldpan.filters.profile import Profile
 
+_DEFAULT = "default"
+_REMEDIES = {
+    "no-history": "Run goldpan clone",
+    "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
+    "--license SPDX and goldpan pair",
+}
+"""What helps before the filter runs again, by reason."""
 _MOST = 3
 """Reasons that the error names."""
 
@@ -20,32 +31,65 @@ def empty_dataset(
     dropped: Counter[str],
     explained: Mapping[str, str],
     basis: Sequence[Basis],
+    count: Callable[[str], int],
+    choices: Mapping[str, int],
 ) -> DatasetError:
-    """Return the error that names what emptied a dataset."""
-    profile, subjects = request.profile, PLURAL[funnel.subject]
-    rules = "".join({f" --rules {item.rules}" for item in basis if item.rules})
-    remedy = f"Run goldpan funnel {profile.option}{rules} to see what is dropped"
-    last = next((step for step in funnel.steps if step.left == 0), None)
+    """Return the error that names what emptied a dataset.
+
+    `count` returns how many rows another profile gives that filtered all of the repositories;
+    `choices` are the rows that other choices of answers give, by what to do.
+    """
+    profile = request.profile
+    others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
+    counts = {name: _count(name, count) for name in sorted(others)}
+    fuller = {f"give --profile {name}": rows or 0 for name, rows in counts.items()}
+    found = {**choices, **fuller}
+    ways = [f"{way} ({number_of(rows, 'row')})" for way, rows in found.items() if rows]
+    empty = [name for name, rows in counts.items() if rows == 0]
+    why = _why(profile, funnel, dropped, explained)
+    problem = f"The dataset {request.family} would be empty: {why}"
+    named = {f" --rules {item.rules}" for item in basis if item.rules not in (None, DEFAULT_RULES)}
+    option = "" if profile.name == _DEFAULT else f" {profile.option}"
+    options = option + "".join(sorted(named))
+    stages = [dropped, *(step.reasons for step in funnel.steps if step.left == 0)]
+    for reason, remedy in _REMEDIES.items():
+        if any(reasons.get(reason) for reasons in stages):
+            return DatasetError(problem, f"{remedy}, then goldpan filter{options}, and build again")
+    if ways:
+        told = " or ".join(ways)
+        return DatasetError(problem, told[0].upper() + told[1:])
+    if not funnel.rows and funnel.subject == "discussion":
+        return DatasetError(
+            problem, "Run goldpan mine with --include discussions, then goldpan filter"
+        )
+    if empty:
+        problem += f"; by {' and '.join(empty)} it would be empty, too"
+    return DatasetError(problem, f"Run goldpan funnel{options} to see what is dropped")
+
+
+def _why(
+    profile: Profile, funnel: Funnel, dropped: Counter[str], explained: Mapping[str, str]
+) -> str:
+    subjects = PLURAL[funnel.subject]
     if not funnel.rows:
-        why = f"there are no {subjects}"
-        if funnel.subject == "discussion":
-            remedy = "Run goldpan mine with --include discussions, then goldpan filter"
-    elif not funnel.kept and last is not None:
-        left = [funnel.rows, *(step.left for step in funnel.steps if step.left is not None)]
-        drops, reasons = "drops", ""
-        if last.undecided:
-            drops = "drops or cannot judge"
-            reasons = f": {_counted(Counter(last.reasons), explained)}"
-        why = (
-            f"of {funnel.rows:,} {subjects} the profile {profile.name} keeps none; the criterion "
-            f"{last.criterion} {drops} the last {left[left.index(0) - 1]:,}{reasons}"
-        )
-    else:
-        why = (
-            f"the profile {profile.name} keeps {funnel.kept:,} of {funnel.rows:,} {subjects}, "
-            f"none of which gives a row: {_counted(dropped, explained)}"
-        )
-    return DatasetError(f"The dataset {request.family} would be empty: {why}", remedy)
+        return f"there are no {subjects}"
+    if not funnel.kept:
+        before = funnel.rows
+        for step in funnel.steps:
+            if step.left == 0:
+                why = f"drops the last {before:,}"
+                if step.undecided:
+                    reasons = _counted(Counter(step.reasons), explained)
+                    why = f"drops or cannot judge the last {before:,}: {reasons}"
+                return (
+                    f"of {funnel.rows:,} {subjects} the profile {profile.name} keeps none; "
+                    f"the criterion {step.criterion} {why}"
+                )
+            before = before if step.left is None else step.left
+    return (
+        f"the profile {profile.name} keeps {funnel.kept:,} of {funnel.rows:,} {subjects}, "
+        f"none of which gives a row: {_counted(dropped, explained)}"
+    )
 
 
 def _counted(reasons: Counter[str], explained: Mapping[str, str]) -> str:
@@ -54,3 +98,9 @@ def _counted(reasons: Counter[str], explained: Mapping[str, str]) -> str:
         f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
         for reason, number in reasons.most_common(_MOST)
     )
+
+
+def _count(name: str, count: Callable[[str], int]) -> int | None:
+    with suppress(GoldpanError):  # its verdicts are older than the tables, or not reviewed
+        return count(name)
+    return None

@@ -51,13 +51,9 @@ class Recipe:
         return self.discussed if self.discussed and with_discussions else self.family
 
     def required_by(self, request: BuildRequest) -> tuple[str, ...]:
-        """Return the criteria that every row has to pass.
-
-        The stored verdicts are of the profile's own choice of answers; the builder judges by
-        another one itself.
-        """
-        chosen = request.answer is not None
-        return tuple(name for name in self.required if not (chosen and name == "answer"))
+        """Return the criteria that every row has to pass, less those that the builder judges."""
+        judged = {"answer"} if request.judges_answers else set()
+        return tuple(name for name in self.required if name not in judged)
 
     def __post_init__(self) -> None:
         name, subjects = self.family.name, get_args(Subject)

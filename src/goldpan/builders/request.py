@@ -88,6 +88,8 @@ class BuildRequest:
     """Reviews that must keep every row, such as question-answer; `VERIFIED` among them."""
     answer: AnswerChoice | None = None
     """Which replies of `qa` are answers, in place of the profile's choice."""
+    least: int | None = None
+    """Points that an answer needs, in place of the profile's."""
     golds: Sequence[Gold] = ()
     """Card and provenance say how well the rows agree with these."""
     since: Path | None = None
@@ -108,7 +110,14 @@ class BuildRequest:
     @property
     def chosen(self) -> Profile:
         """The profile with the choice of answers that is asked for."""
-        if self.answer is None or self.answer == "reviewed":
+        if not self.judges_answers or self.answer == "reviewed":
             return self.profile
-        settings = replace(self.profile.settings["answer"], choice=self.answer)
-        return replace(self.profile, settings={**self.profile.settings, "answer": settings})
+        settings = self.profile.settings["answer"]
+        choice, least = self.answer or settings.choice, self.least or settings.least
+        answer = replace(settings, choice=choice, least=least)
+        return replace(self.profile, settings={**self.profile.settings, "answer": answer})
+
+    @property
+    def judges_answers(self) -> bool:
+        """True where answers are chosen otherwise than the stored verdicts judge them."""
+        return self.answer is not None or self.least is not None

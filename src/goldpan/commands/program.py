@@ -245,8 +245,9 @@ def _launch(app: App, words: list[str], chosen: Launch, perform: Perform) -> int
     first, asks = "".join(_names(words)[:1]), bool({*_HELP} & {*words})
     if asks or first == "build" or first not in own_commands(lab):
         use_plugins(chosen.workspace)
-    if asks or not words:
-        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", _stored(chosen.workspace))
+    if asks or words == _names(words):  # a group alone prints its help
+        stored = _stored(chosen.workspace) if asks else {}
+        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", stored)
     completes = chosen.install_completion or chosen.show_completion
     add_commands(app, lab, None if completes else words)
     if chosen.install_completion:

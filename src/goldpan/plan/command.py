@@ -87,7 +87,8 @@ def open_plan(
     check_plan(file, tasks_directory(lab.path))
     stored = OpenPlan(file, lab).folder / "selection.json"
     planned = file.head.repositories
-    repos = select_repositories(planned, stored, lab.settings, reporter, anew=select, keep=keep)
+    settings = lab.github if planned.select else lab.settings
+    repos = select_repositories(planned, stored, settings, reporter, anew=select, keep=keep)
     return OpenPlan(file, lab, repos, execution)
 
 

@@ -287,7 +287,7 @@ class Dataset(Result):
 
         if self.workspace is not None:
             return self.workspace.layout
-        return WorkspaceLayout(load_settings({}).workspace)
+        return WorkspaceLayout(load_settings({}, with_tokens=False).workspace)
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths

@@ -121,7 +121,7 @@ class Mine(Group):
         from goldpan.miners.mine import mine
         from goldpan.miners.mine_many import MinedRepositories, mine_many
 
-        settings = self.lab.settings
+        settings = self.lab.github
         with self.lab.reporting() as reporter:
             if len(names) == 1:
                 try:
@@ -145,8 +145,8 @@ class Mine(Group):
         from goldpan.miners.mine_many import predict_many
 
         with self.lab.reporting() as reporter:
-            predicted = predict_many(self.lab.settings, names, reporter)
-        via = chosen_path(self.lab.settings)
+            predicted = predict_many(self.lab.github, names, reporter)
+        via = chosen_path(self.lab.github)
         return [
             self._failed(name, outcome)
             if isinstance(outcome, GoldpanError)
@@ -158,7 +158,7 @@ class Mine(Group):
         from goldpan.miners.github.announced import chosen_path
         from goldpan.miners.mine import MineResult
 
-        return MineResult(name, chosen_path(self.lab.settings), failure=error)
+        return MineResult(name, chosen_path(self.lab.github), failure=error)
 
     def gharchive(
         self,
@@ -262,21 +262,24 @@ def clone(
             "Write {owner} and {name} where their names stand, or give exactly one --repo",
         )
     histories: dict[str, FetchedHistory] = {}
+
+    def is_local(name: str) -> bool:
+        if origin is None:
+            return False
+        return find_remote(name, source_of(origin, name), None, self.settings.git_host).is_local
+
     if origin is not None and (execution.engine != "local" or execution.address) and not network:
-        host = self.settings.git_host
-        sent = [
-            name
-            for name in names
-            if network is False or find_remote(name, source_of(origin, name), None, host).is_local
-        ]
+        sent = [name for name in names if network is False or is_local(name)]
         shared = origin if "://" in origin else str(Path(origin).absolute())
         work = partial(_clone_there, absolute_layout(self.layout), shared)
         fetched = map_repositories(work, sent, execution)
         histories |= zip(sent, fetched, strict=True)
     remaining = [name for name in names if name not in histories]
+    needs_token = network or not all(is_local(name) for name in remaining)
+    settings = self.github if needs_token else self.settings
     with self.reporting() as reporter:
         fetched = fetch_histories(
-            self.settings, self.layout, remaining, reporter, source=origin, network=network
+            settings, self.layout, remaining, reporter, source=origin, network=network
         )
     histories |= zip(remaining, fetched, strict=True)
     return Results(histories[name] for name in names)
@@ -289,7 +292,7 @@ def _clone_there(layout: WorkspaceLayout, source: str, repo: str) -> FetchedHist
     from goldpan.git.remote import source_of
     from goldpan.miners.history.revisions import fetch_history
 
-    settings = load_settings({"workspace": layout.root})
+    settings = load_settings({"workspace": layout.root}, with_tokens=False)
     quiet = Reporter(quiet=True)
     return fetch_history(
         settings, layout, repo, quiet, source=source_of(source, repo), network=False

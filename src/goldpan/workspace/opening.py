@@ -86,8 +86,16 @@ class OpenWorkspace:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in effect, read when they are first asked for."""
-        settings = load_settings(self._opening)
+        """The settings in effect, read when they are first asked for, without tokens."""
+        return self._load(with_tokens=False)
+
+    @cached_property
+    def github(self) -> Settings:
+        """The settings with the tokens for GitHub, which no work without GitHub looks for."""
+        return self._load(with_tokens=True)
+
+    def _load(self, *, with_tokens: bool) -> Settings:
+        settings = load_settings(self._opening, with_tokens=with_tokens)
         if settings.workspace.is_file():
             raise UsageError(f"{settings.workspace} is a file, not a workspace", "Give a directory")
         return settings

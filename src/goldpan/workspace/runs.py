@@ -118,6 +118,8 @@ class PlannedRun:
     protocol: Protocol
     seed: int
     data: TaskData
+    directory: Path
+    """Where its rows lie, from which a model's own columns are read."""
     task_input: TaskInput
     by: tuple[str, ...] = ()
     """Columns to score by, beside the project."""
@@ -127,7 +129,7 @@ class PlannedRun:
         with self.workspace.reporting() as reporter:
             return run_once(
                 self.workspace.layout,
-                self.data,
+                self._rows(),
                 self.model,
                 self.protocol,
                 self.seed,
@@ -141,8 +143,14 @@ class PlannedRun:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
         with self.workspace.reporting() as reporter:
             return estimate_run(
-                self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
+                self.workspace.layout, self._rows(), self.model, self.protocol, self.seed, reporter
             )
+
+    def _rows(self) -> TaskData:
+        """Return the rows with the model's columns, which others than its tasks do not have."""
+        if self.model.check is not None:
+            self.model.check(self.data.task)
+        return with_columns(self.data, self.directory, self.model.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +185,9 @@ class RunPlan:
             if self.hold_out is not None:
                 data, protocol = hold_groups_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                rows = with_columns(data, folder, model.columns)
-                yield PlannedRun(self.workspace, name, model, protocol, seed, rows, task_input, by)
+                yield PlannedRun(
+                    self.workspace, name, model, protocol, seed, data, folder, task_input, by
+                )
 
 
 def plan_runs(

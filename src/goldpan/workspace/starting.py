@@ -56,7 +56,7 @@ def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
     """
     from goldpan.doctor import examine
 
-    return Results(examine(self.settings))
+    return Results(examine(self.github))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Config(Group):
         """
         from goldpan.core.settings.config import read_settings_file
 
-        settings = self.lab.settings
+        settings = self.lab.github
         file = read_settings_file(settings.workspace)
         names = [field.name for field in fields(Settings) if field.repr]
         found = [Setting(name, _shown(settings, name), self._source(name, file)) for name in names]
@@ -103,6 +103,6 @@ class Config(Group):
 
 def _shown(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
-    if name == "plugins":
+    if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)

@@ -60,7 +60,7 @@ def verify(
             recipes=_recipes(sandbox),
             execution=execution.with_workers(1),
             again=again,
-            token=next(iter(self.settings.tokens), None),
+            token=next(iter(self.github.tokens), None),
             host=self.settings.git_host,
         )
     made = describe_build(opened.path)

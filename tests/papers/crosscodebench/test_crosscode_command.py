@@ -67,7 +67,7 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
     assert names["Type-QA"]["tasks"]["evaluation"] == ["qa"]
     assert names["Type-Trans"]["empty"] == "evaluation"
 
-    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)
+    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)["built"]
     assert {task["task"] for task in made["train"]} == set(TASKS) - {"qa"}
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
     assert prompts.num_rows == made["evaluation"][0]["drawn"]
@@ -95,7 +95,7 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
 def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None:
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
-    made = answer("split", "Type-QA", "--method", "1-shot", *common)
+    made = answer("split", "Type-QA", "--method", "1-shot", *common)["built"]
     (imported,) = answer("import", made["directory"], *common)
     name = imported["task"]
     assert name == "crosscode_type_qa_1_shot"
@@ -133,7 +133,7 @@ def test_public_files_are_used_where_they_lie(workspace: WorkspaceLayout, tmp_pa
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
     both = ("--source", tmp_path / "public", "--source", workspace.root / "crosscode" / "tasks")
-    made = answer("split", "Type-Trans", *both, *common)
+    made = answer("split", "Type-Trans", *both, *common)["built"]
     assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
     assert len(made["train"]) == 4
     done = crosscode("import", tmp_path / "public", *common)

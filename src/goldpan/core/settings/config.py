@@ -114,7 +114,10 @@ _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 
 def load_settings(
-    flags: Mapping[str, object], environment: Mapping[str, str] | None = None
+    flags: Mapping[str, object],
+    environment: Mapping[str, str] | None = None,
+    *,
+    with_tokens: bool = True,
 ) -> Settings:
     """Merge `goldpan.toml`, the environment and the flags that are not None.
 
@@ -155,7 +158,7 @@ def load_settings(
         trust = replace(trust, asks=asks)
     settings = replace(Settings(workspace=workspace), **values, trust=trust)
     _check(settings, said)
-    if of_file and not trust.given:
+    if not with_tokens or (of_file and not trust.given):
         return settings
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
     tokens, withheld = tokens_for(environment, settings.api_url, command)

@@ -32,11 +32,12 @@ def scipy_stats() -> Any:
 
 def check_settings(alpha: float, rope: float = 0.0, samples: int = 1) -> None:
     """Raise `StatisticsError` for settings of a comparison that are out of range."""
-    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
-        raise StatisticsError(
-            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
-            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
-        )
+    if not 0 < alpha < 1:
+        raise StatisticsError(f"alpha is {alpha}, not between 0 and 1", "Give one such as 0.05")
+    if not 0 <= rope < math.inf:
+        raise StatisticsError(f"rope is {rope}, not a width of 0 or more", "Give one such as 0.01")
+    if samples < 1:
+        raise StatisticsError(f"samples is {samples}, not 1 or more", "Give one such as 10000")
 
 
 Floats = NDArray[np.float64]

@@ -143,7 +143,7 @@ def code_comments(
         frozenset(kind),
         workers=settings.processes,
         timeout=timeout,
-        token=settings.tokens[0] if settings.tokens else None,
+        token=next(iter(lab.github.tokens), None),
         host=settings.git_host,
     )
     labels = comment_build.Annotations(several(annotations), several(require), several(corrections))
