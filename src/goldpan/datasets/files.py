@@ -25,13 +25,13 @@ from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.manifest import (
     CardInputs,
     DataFile,
+    DatasetRecord,
     Extras,
     Origin,
     Written,
     WrittenSplit,
     count_origins,
     origins_of,
-    state_labels,
 )
 from goldpan.datasets.provenance import Provenance, read_provenance, write_provenance
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
@@ -150,21 +150,20 @@ def write_dataset(
                 path = building / PurePosixPath(name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_bytes(content)
-            _describe(written, card, provenance, extras)
+            record = DatasetRecord(written, card, provenance, extras)
+            _describe(record)
             if since is not None:
                 changes = changelog(compare_versions(since, building, workspace))
-                _describe(written, replace(card, changes=changes), provenance, extras)
+                _describe(replace(record, card=replace(card, changes=changes)))
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return replace(written, directory=directory)
 
 
-def _describe(written: Written, card: CardInputs, provenance: Provenance, extras: Extras) -> None:
-    write_card(written, card, provenance)
-    write_croissant(written, card, provenance)
-    labels = state_labels(written, card, provenance)
-    about = {"labels": asdict(labels), **extras.about} if labels else extras.about
-    _write_provenance(written, provenance, replace(extras, about=about))
+def _describe(record: DatasetRecord) -> None:
+    write_card(record)
+    write_croissant(record)
+    _write_provenance(record)
 
 
 def facts_of(family: Family) -> list[str]:
@@ -255,7 +254,8 @@ def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[O
     return origins_of({(origin.repo, origin.license): 0 for origin in quoted} | rows)
 
 
-def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
+def _write_provenance(record: DatasetRecord) -> None:
+    written, extras, labels = record.written, record.extras, record.labels
     directory = written.directory
     audited = (FINDINGS_PAGE,) if (directory / FINDINGS_PAGE).exists() else ()
     names = (CARD, CROISSANT, *audited, *extras.files)
@@ -273,9 +273,10 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
         },
         "repositories": [asdict(origin) for origin in written.origins],
         **({"gold": [asdict(score) for score in written.scores]} if written.scores else {}),
+        **({"labels": asdict(labels)} if labels else {}),
         **extras.about,
     }
-    write_provenance(directory, provenance, about, files)
+    write_provenance(directory, record.provenance, about, files)
 
 
 def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:
