@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from goldpan.builders.build import BuildResult, DatasetRequest, build
+from goldpan.builders.build import BuildResult, build
 from goldpan.builders.recipes import find_recipe
+from goldpan.builders.request import BuildRequest
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import blocks_of
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -43,7 +44,7 @@ def build_filtered(
     """Build what was filtered before."""
     profile = load_profile(str(workspace.root / "own.toml"))
     plan, directory = SplitPlan.parse(split, seed), workspace.dataset(name or family)
-    request = DatasetRequest(find_recipe(family), [REPO], profile, plan, directory, **options)
+    request = BuildRequest(family, [REPO], profile, plan, directory, **options)
     return build(workspace, request, QUIET)
 
 

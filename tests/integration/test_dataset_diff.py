@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.build import DatasetRequest, build
-from goldpan.builders.recipes import find_recipe
+from goldpan.builders.build import build
+from goldpan.builders.request import BuildRequest
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -128,8 +128,7 @@ def make(
     profile = load_profile(str(path))
     run_filters(workspace, [REPO], profile, QUIET)
     plan, directory = SplitPlan.parse("none"), workspace.dataset(output)
-    recipe = find_recipe("qa")
-    request = DatasetRequest(recipe, [REPO], profile, plan, directory, since=since)
+    request = BuildRequest("qa", [REPO], profile, plan, directory, since=since)
     return build(workspace, request, QUIET).written
 
 

@@ -26,8 +26,9 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import features
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.files import write_dataset, write_spool
+from goldpan.datasets.files import write_dataset
 from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.spool import Spool, write_spool
 from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
 from tests.places import files_below
 
@@ -356,9 +357,17 @@ def test_a_spool_gives_rows_in_any_order(tmp_path_factory: Any, drawn: Any) -> N
     rows, order = drawn
     schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
     table = pa.table({"number": rows, "text": [f"é{row}" for row in rows]}, schema)
-    path = tmp_path_factory.mktemp("spool") / "rows.arrow"
-    spool = write_spool(path, schema, table.to_batches(max_chunksize=90), ["number"])
+    folder = tmp_path_factory.mktemp("spool")
+    paths = [folder / "first", folder / "second"]
+    for part, place in zip((table[: len(rows) // 3], table[len(rows) // 3 :]), paths, strict=True):
+        write_spool(place, schema, part.to_batches(max_chunksize=90))
+    spool = Spool(paths, ["number"])
     assert spool.facts == table.select(["number"])
     read = list(spool.read(order))
     assert all(len(part) <= 64 for part in read)
     assert pa.concat_tables(read).to_pydict() == table.take(order).to_pydict()
+    some = sorted(order[: len(order) // 2 + 1])
+    spool.choose(some)
+    assert spool.facts == table.take(some).select(["number"])
+    chosen = pa.concat_tables(spool.read(range(len(some))))
+    assert chosen.to_pydict() == table.take(some).to_pydict()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.label_facts import answer_accuracy, label_facts, other_choices
+from goldpan.builders.label_facts import answer_accuracy, label_facts
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.gold import read_gold, score_labels
 from goldpan.filters.profile import change_settings, load_profile
@@ -122,28 +122,3 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
     ):
         assert told == ""
     assert "99% [93%, 100%]" in label_facts(("pair",), DEFAULT, "", None, ())[2]
-
-
-def test_other_thresholds_count_what_all_other_criteria_keep() -> None:
-    rows = [
-        *(verdict(1, name, True) for name in ("bots", "answered")),
-        verdict(1, "answer", True, 12),
-        *(verdict(2, name, True) for name in ("bots", "answered")),
-        verdict(2, "answer", False, 9),
-        verdict(3, "bots", False),
-        verdict(3, "answered", True),
-        verdict(3, "answer", True, 14),
-        verdict(4, "bots", True),
-        verdict(4, "answered", False),
-        verdict(4, "answer", False, 9),
-        verdict(5, "bots", None),
-        verdict(5, "answered", True),
-        verdict(5, "answer", True, 13),
-        verdict(6, "answer", False, None),
-    ]
-    table = pa.Table.from_pylist(rows)
-    for least, line in (
-        (12, "  2 rows with goldpan filter --set answer.least=9 in place of 12:"),
-        (9, "  1 rows with goldpan filter --set answer.least=12 in place of 9:"),
-    ):
-        assert [text[: len(line)] for text in other_choices([table], least)] == [line]

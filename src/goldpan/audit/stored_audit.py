@@ -15,7 +15,7 @@ from goldpan.audit.fixes import Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import row_of
 from goldpan.audit.solution import find_solution
-from goldpan.builders.recipes import NOT, NOT_AUDITED, RowCheck
+from goldpan.builders.request import NOT, NOT_AUDITED, RowCheck
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, WorkspaceError
 from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.sealed import file_digest, read_lineage, seal_of_parquet

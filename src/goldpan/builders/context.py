@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
+from goldpan.builders.request import BEFORE_FIX, BuildRequest
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
@@ -59,40 +60,38 @@ class BuildContext:
     """The kept subjects of one repository, in the table `kept`: issue, pull_repo, pull."""
 
     view: RepoView
-    profile: Profile
-    """The profile that kept the subjects."""
+    request: BuildRequest
+    subject: Subject
+    """What rows are made of: issues, pairs or discussions."""
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
-    dropped: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str]
     """Subjects that passed the filters and have no row, by reason."""
-    redacted: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str]
     """Redactions in texts, by kind."""
-    only_verified: bool = False
-    """True where only fixes that test runs proved give rows."""
     named: Mapping[int, int | None] | None = None
     """The reply that a required review names as the answer, by issue."""
-    by_review: bool = False
-    """True where that reply is the answer; otherwise it has to be the one that the rules choose."""
-    of_discussions: bool = False
-    """True where the subjects are discussions."""
-    before_fix: bool = False
-    """True where texts read as they stood before the fix was begun, or the question answered."""
 
-    def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
+    @property
+    def profile(self) -> Profile:
+        """The profile that kept the subjects, with the choice of answers that is asked for."""
+        return self.request.chosen
+
+    def keep(self, verdicts: pa.Table, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.
 
         Those that a `required` criterion does not keep are counted as dropped by it.
         """
-        before = self.view.keep(verdicts, subject, ())
+        before = self.view.keep(verdicts, self.subject, ())
         for position, criterion in enumerate(required, 1):
-            after = self.view.keep(verdicts, subject, required[:position])
+            after = self.view.keep(verdicts, self.subject, required[:position])
             if after < before:
                 self.dropped[criterion] += before - after
             before = after
 
     def earlier(self) -> EarlierTexts | None:
         """Return the earlier texts of what is kept, where rows are made of those."""
-        if not self.before_fix:
+        if self.request.texts != BEFORE_FIX:
             return None
         kept = self.view.sql("SELECT DISTINCT issue, pull FROM kept").to_pydict()
         pulls = {pull for pull in kept["pull"] if pull is not None}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from goldpan.builders.recipes import Recipe
+from goldpan.builders.request import BuildRequest
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.core.result import count as number_of
 from goldpan.core.storage.workspace import DEFAULT_RULES
@@ -26,8 +26,7 @@ _MOST = 3
 
 
 def empty_dataset(
-    recipe: Recipe,
-    profile: Profile,
+    request: BuildRequest,
     funnel: Funnel,
     dropped: Counter[str],
     explained: Mapping[str, str],
@@ -40,14 +39,15 @@ def empty_dataset(
     `count` returns how many rows another profile gives that filtered all of the repositories;
     `choices` are the rows that other choices of answers give, by what to do.
     """
+    profile = request.profile
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
     counts = {name: _count(name, count) for name in sorted(others)}
     fuller = {f"give --profile {name}": rows or 0 for name, rows in counts.items()}
     found = {**choices, **fuller}
     ways = [f"{way} ({number_of(rows, 'row')})" for way, rows in found.items() if rows]
     empty = [name for name, rows in counts.items() if rows == 0]
-    why = _why(recipe, profile, funnel, dropped, explained)
-    problem = f"The dataset {recipe.family.name} would be empty: {why}"
+    why = _why(profile, funnel, dropped, explained)
+    problem = f"The dataset {request.family} would be empty: {why}"
     named = {f" --rules {item.rules}" for item in basis if item.rules not in (None, DEFAULT_RULES)}
     option = "" if profile.name == _DEFAULT else f" {profile.option}"
     options = option + "".join(sorted(named))
@@ -68,11 +68,7 @@ def empty_dataset(
 
 
 def _why(
-    recipe: Recipe,
-    profile: Profile,
-    funnel: Funnel,
-    dropped: Counter[str],
-    explained: Mapping[str, str],
+    profile: Profile, funnel: Funnel, dropped: Counter[str], explained: Mapping[str, str]
 ) -> str:
     subjects = PLURAL[funnel.subject]
     if not funnel.rows:

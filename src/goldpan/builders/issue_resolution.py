@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, patched_pairs
+from goldpan.builders.request import VERIFIED
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_change
 from goldpan.execution.proof import EXPLAINED as VERDICTS
@@ -62,7 +63,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 }
                 record = _record(context, row)
                 verdict = record.proof.verdict if record else NOT_RUN
-                if context.only_verified and verdict != "verified":
+                if VERIFIED in context.request.reviews and verdict != VERIFIED:
                     context.dropped[verdict] += 1
                     continue
                 yield {**row, **_proved(record)}

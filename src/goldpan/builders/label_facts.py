@@ -7,11 +7,10 @@ measured, and for no other: the criteria of the profile `default` with their set
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.proportions import wilson
@@ -86,42 +85,6 @@ def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
     if tuple(subjects) != ("issue",) or not steps:
         return None
     return funnel.rows - steps[0].out - steps[0].undecided
-
-
-JUDGED = ("subject", "issue", "criterion", "decides", "keep", "value")
-"""The columns of verdicts that `other_choices` reads."""
-
-
-def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
-    """Yield how many rows other thresholds give, and how many of such were whole answers.
-
-    `verdicts` are those of each repository, `least` is the threshold of the criterion `answer`.
-    """
-    rows: Counter[int] = Counter()
-    for table in verdicts:
-        rows.update(_rows_by_points(table))
-    for points, (whole, _, all_rows) in ANSWERS.items():
-        if points != least:
-            yield (
-                f"  {rows[points]:,} rows with goldpan filter --set answer.least={points} in place "
-                f"of {least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
-            )
-
-
-def _rows_by_points(verdicts: pa.Table) -> dict[int, int]:
-    """Return how many issues of one repository have an answer of at least these points.
-
-    They are kept by all that decides but the criterion `answer`.
-    """
-    of_issues = verdicts.filter(pc.equal(verdicts["subject"], "issue"))
-    rated = of_issues.filter(
-        pc.and_(pc.equal(of_issues["criterion"], "answer"), pc.greater_equal(of_issues["value"], 0))
-    )
-    decides = pc.or_(of_issues["decides"], pc.equal(of_issues["criterion"], "answered"))
-    is_dropped = pc.and_(decides, pc.invert(pc.fill_null(of_issues["keep"], False)))
-    dropped = of_issues.filter(is_dropped)["issue"].unique()
-    kept = rated.filter(pc.invert(pc.is_in(rated["issue"], value_set=dropped)))["value"]
-    return {points: pc.sum(pc.greater_equal(kept, points)).as_py() or 0 for points in ANSWERS}
 
 
 def _share(part: int, whole: int) -> str:

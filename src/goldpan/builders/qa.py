@@ -80,14 +80,15 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept issue or discussion with a reply that answers."""
     shared = context.repository()
     settings: AnswerSettings = context.profile.settings["answer"]
-    query = _DISCUSSIONS if context.of_discussions else _DIALOGUES
+    of_discussions = context.subject == "discussion"
+    query = _DISCUSSIONS if of_discussions else _DIALOGUES
     earlier = context.earlier()
     for _, group in groupby(context.rows(query), itemgetter("number")):
         comments = list(group)
         issue = comments[0]
         number, question, replies = discussion_of(comments)
         answers: Sequence[Answer]
-        if context.of_discussions:
+        if of_discussions:
             chosen = [reply for reply in replies if reply.comment_id == issue["answer_id"]]
             answers, reason = [Answer(reply, None, ()) for reply in chosen], "accepted"
         else:
@@ -99,7 +100,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             _turn(reply.role, context.text(reply.text), reply.created_at, reply.comment_id)
             for reply in replies
         ]
-        of_all = settings.choice == "all" and not context.of_discussions
+        of_all = settings.choice == "all" and not of_discussions
         for answer in answers:
             texts: tuple[str, str] | str = issue["title"], issue["body"]
             if earlier:
@@ -140,7 +141,7 @@ def _answers(
     replies: Sequence[IssueReply],
 ) -> tuple[Sequence[Answer], str]:
     """Return the replies that are taken as answers, and why there are none if so."""
-    if context.by_review:
+    if context.request.answer == "reviewed":
         answers = {reply.comment_id: Answer(reply, None, ()) for reply in replies}
         rated = rated_answers(question, replies)
         answers |= {answer.reply.comment_id: answer for answer in rated}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args
-
-import pyarrow as pa
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
+from goldpan.builders.request import NOT, VERIFIED, BuildRequest
 from goldpan.core.errors import UsageError, choices
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
@@ -43,9 +41,19 @@ class Recipe:
     discussed: Family | None = None
     """The family of its rows where discussions are among the subjects; null where they cannot."""
 
-    def family_of(self, subjects: Sequence[Subject]) -> Family:
-        """Return the family of rows that are made of these subjects."""
-        return self.discussed if self.discussed and "discussion" in subjects else self.family
+    def subjects_of(self, request: BuildRequest) -> tuple[Subject, ...]:
+        """Return the kinds of subjects that give rows."""
+        return (self.subject,) if self.discussed is None else qa.subjects_of(request.sources)
+
+    def family_of(self, request: BuildRequest) -> Family:
+        """Return the family of the rows."""
+        with_discussions = self.discussed and "discussion" in self.subjects_of(request)
+        return self.discussed if self.discussed and with_discussions else self.family
+
+    def required_by(self, request: BuildRequest) -> tuple[str, ...]:
+        """Return the criteria that every row has to pass, less those that the builder judges."""
+        judged = {"answer"} if request.judges_answers else set()
+        return tuple(name for name in self.required if name not in judged)
 
     def __post_init__(self) -> None:
         name, subjects = self.family.name, get_args(Subject)
@@ -78,57 +86,6 @@ RECIPES = {
     )
 }
 find_recipe = Registry("dataset", lambda: RECIPES, "dataset").find
-
-
-VERIFIED = "verified"
-"""The requirement that test runs proved a fix; of issue-resolution alone."""
-NOT = "not:"
-"""The prefix of a requirement that names a finding of `goldpan audit`."""
-NOT_AUDITED = "not-audited"
-"""The verdict on a row that no audit has as it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowCheck:
-    """Findings that rows must not have; it goes to other processes."""
-
-    requirements: tuple[str, ...]
-    """As they were asked for, such as not:solution-in-issue."""
-    verdicts: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, str]]]
-    """Returns the verdict on each row, by requirement: found, not-found, cannot-tell or
-    `NOT_AUDITED`."""
-    audits: Mapping[str, str] = field(default_factory=dict)
-    """The digests of the stored audits that it reads, by name."""
-
-    @property
-    def explained(self) -> dict[str, str]:
-        """The findings of dropped rows, by requirement."""
-        return {name: f"goldpan audit finds {name.removeprefix(NOT)}" for name in self.requirements}
-
-    def described(self, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-        """Return its entry in provenance, with the rows that the audits leave open."""
-        return {
-            "required": list(self.requirements),
-            "audits": dict(self.audits),
-            "untold": {name: dict(sorted(counts.items())) for name, counts in untold.items()},
-        }
-
-    def kept(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        dropped: Counter[str],
-        untold: Counter[tuple[str, str]],
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows without findings; rows that the audits leave open are kept and counted."""
-        for batch in batches:
-            places = []
-            for place, verdicts in enumerate(self.verdicts(batch.to_pylist())):
-                if found := [name for name in self.requirements if verdicts[name] == "found"]:
-                    dropped[found[0]] += 1
-                    continue
-                places.append(place)
-                untold.update(item for item in verdicts.items() if item[1] != "not-found")
-            yield batch.take(pa.array(places, pa.int64()))
 
 
 def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:

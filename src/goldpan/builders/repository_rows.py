@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,21 +18,21 @@ import pyarrow.compute as pc
 
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
-from goldpan.builders.recipes import RowCheck, find_recipe
+from goldpan.builders.recipes import find_recipe, required_reviews
+from goldpan.builders.request import BEFORE_FIX, BuildRequest
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
-from goldpan.core.resources import named
 from goldpan.core.result import json_data
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.examples import ISSUE_RESOLUTION
-from goldpan.datasets.family import GROUP, Family
+from goldpan.datasets.family import GROUP
 from goldpan.datasets.provenance import MinedSource
 from goldpan.datasets.splits import sample_by_hash
+from goldpan.datasets.spool import Spool, write_spool
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
@@ -109,37 +109,11 @@ _WORTH_PROCESSES = 20_000  # entries; starting processes takes as long as buildi
 
 
 @dataclass(frozen=True, slots=True)
-class RowsRequest:
-    """How the rows of each repository are made; it goes to other processes."""
-
-    workspace: WorkspaceLayout
-    family: str
-    profile: Profile
-    """The profile by which the subjects were filtered."""
-    chosen: Profile
-    """The same, with the choice of answers that is asked for."""
-    required: tuple[str, ...]
-    """Criteria that every row has to pass."""
-    reviews: Mapping[str, Subject]
-    """Reviews that have to keep every row."""
-    verified: bool
-    by_review: bool
-    """True where the answer is the reply that the review names."""
-    scratch: Path
-    subjects: tuple[Subject, ...] = ()
-    """The kinds of subjects that give rows; empty for the recipe's own."""
-    check: RowCheck | None = None
-    """Findings that rows must not have."""
-    before_fix: bool = False
-    """True where texts read as they stood before the fix was begun, or the question answered."""
-
-
-@dataclass(frozen=True, slots=True)
 class RepositoryRows:
     """The rows of one repository, in a file, and how they came to be."""
 
     path: Path
-    """An Arrow file."""
+    """A file that a `Spool` reads."""
     funnel: Funnel
     source: MinedSource
     count: int
@@ -150,22 +124,20 @@ class RepositoryRows:
 
 
 def make_rows(
-    request: RowsRequest,
-    repos: Sequence[str],
-    reporter: Reporter,
-    execution: Execution = ONE_PROCESS,
+    workspace: WorkspaceLayout, request: BuildRequest, scratch: Path, reporter: Reporter
 ) -> list[RepositoryRows]:
-    """Make the rows of all repositories, in their order.
+    """Make the rows of all repositories, in their order, in files of a folder.
 
     Where they are large enough, as many repositories are worked on at once as there are
     workers, or each on a processor of a cluster (`open_engine`); the rows are the same. Raises
     `WorkspaceError` as `build` does.
     """
-    workspace, settings = request.workspace, request.profile.settings["near-duplicates"]
-    work: Callable[[str], RepositoryRows] = partial(write_rows, request)
+    repos, execution = request.repos, request.execution
+    work: Callable[[str], RepositoryRows] = partial(write_rows, workspace, request, scratch)
     with ExitStack() as stack:
         if execution.engine == "ray":  # once for duplicates and rows
             stack.enter_context(open_engine(execution))
+        settings = request.profile.settings["near-duplicates"]
         workspace_duplicates(workspace, settings, reporter, execution)
         processes = min(execution.workers, len(repos))
         task = stack.enter_context(reporter.task(f"{request.family} of repositories", len(repos)))
@@ -176,22 +148,23 @@ def make_rows(
         return list(_counted(machines.map(work, repos), task))
 
 
-def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
+def write_rows(
+    workspace: WorkspaceLayout, request: BuildRequest, scratch: Path, repo: str
+) -> RepositoryRows:
     """Write the rows of one repository to a file of its own."""
-    workspace, profile = request.workspace, request.profile
-    recipe = find_recipe(request.family)
-    subjects = request.subjects or (recipe.subject,)
+    profile, recipe = request.profile, find_recipe(request.family)
+    subjects, reviews = recipe.subjects_of(request), required_reviews(recipe, request.reviews)
     verdicts = current_verdicts(workspace, repo, profile)
     funnels = [count_funnel(verdicts, subject, profile.decide) for subject in subjects]
-    if request.reviews:
-        verdicts = _reviewed(request, repo, verdicts)
+    if reviews:
+        verdicts = _reviewed(workspace, repo, profile, reviews, verdicts)
     archive = Archive(workspace.raw(repo))
-    duplicates = _duplicates_of(request, repo)
+    duplicates = _duplicates_of(workspace, repo, profile)
     columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
     clusters = {(name, number): cluster for name, number, cluster in zip(*columns, strict=True)}
-    unfinished = request.scratch / uuid4().hex
     raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
     untold = Counter[tuple[str, str]]()
+    named = _named(verdicts) if qa.REVIEW in reviews else None
 
     def rows() -> Iterator[dict[str, Any]]:
         for subject in subjects:
@@ -200,46 +173,38 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
             )
             bots = profile.settings["bots"]
             with open_repo_view(workspace, repo, bots, duplicates, 1, kind) as view:
-                context = BuildContext(
-                    view,
-                    request.chosen,
-                    raw,
-                    dropped,
-                    redacted,
-                    only_verified=request.verified,
-                    named=_named(verdicts) if qa.REVIEW in request.reviews else None,
-                    by_review=request.by_review,
-                    of_discussions=subject == "discussion",
-                    before_fix=request.before_fix,
-                )
-                context.keep(verdicts, subject, (*request.required, *request.reviews))
+                context = BuildContext(view, request, subject, raw, dropped, redacted, named)
+                context.keep(verdicts, (*recipe.required_by(request), *reviews))
                 yield from recipe.rows(context)
 
+    unfinished = scratch / uuid4().hex
     with attribute_to_plugin("dataset", request.family):
-        family = recipe.family_of(subjects)
+        family = recipe.family_of(request)
         grouped = ({**row, GROUP: clusters.get((row["repo"], row["issue"]))} for row in rows())
         batches: Iterable[pa.RecordBatch] = family.batches(grouped)
         if request.check is not None:
             batches = request.check.kept(batches, dropped, untold)
-        count = _write(unfinished, family, batches)
-    path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
+        count = write_spool(unfinished, family.spooled, batches)
+    path = scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
-    source = _source(request, repo, archive)
+    source = _source(workspace, request, repo, archive)
     funnel = sum_funnels(funnels, profile.decide)
     return RepositoryRows(path, funnel, source, count, dropped, redacted, untold)
 
 
-def _source(request: RowsRequest, repo: str, archive: Archive) -> MinedSource:
+def _source(
+    workspace: WorkspaceLayout, request: BuildRequest, repo: str, archive: Archive
+) -> MinedSource:
     """Return the mined repository with what judged its subjects, and of pairs the history."""
-    workspace, profile = request.workspace, request.profile
+    profile, recipe = request.profile, find_recipe(request.family)
     source = mined_source(workspace, repo, archive)
     verdicts = {
         "verdicts": workspace.verdicts(repo, profile.name),
         "duplicates": duplicates_path(workspace, profile.settings["near-duplicates"]),
     }
-    if request.before_fix:
+    if request.texts == BEFORE_FIX:
         verdicts["edits"] = workspace.table(repo, "edits")
-    if request.reviews:
+    if required_reviews(recipe, request.reviews):
         from goldpan.annotation.review.stored import review_path
 
         verdicts["reviews"] = review_path(workspace, repo, profile.name)
@@ -249,45 +214,23 @@ def _source(request: RowsRequest, repo: str, archive: Archive) -> MinedSource:
     if request.family == ISSUE_RESOLUTION.name and (proofs := records_digest(workspace, repo)):
         inputs["verification"] = proofs
     clone = workspace.clone(repo)
-    if find_recipe(request.family).subject == "pair" and clone.exists():
+    if recipe.subject == "pair" and clone.exists():
         heads = read_heads(clone)
         inputs |= {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
         source = replace(source, history=heads.source)
     return replace(source, inputs={**source.inputs, **inputs})
 
 
-def draw_places(
-    repositories: Sequence[RepositoryRows], most: int, seed: int, family: str
-) -> frozenset[int]:
-    """Return the places of at most `most` rows, drawn by the seed and the rows' subjects.
+def draw_rows(rows: Spool, most: int, seed: int, family: str) -> int:
+    """Keep at most `most` rows, drawn by the seed and the rows' subjects; return the rest.
 
     An id names the family first, which does not count: families of fix pairs draw the same pairs,
     as fault localization and code editing of FAUN-Eval are of the same (Table 1).
     """
     prefix = f"{family}:"
-    subjects = [
-        str(name).removeprefix(prefix)
-        for batch in read_rows(repositories)
-        for name in batch["id"].to_pylist()
-    ]
-    return frozenset(sample_by_hash(range(len(subjects)), most, seed, subjects.__getitem__))
-
-
-def read_rows(
-    repositories: Iterable[RepositoryRows], places: Container[int] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Yield all rows, or those at some places, a batch in memory at a time."""
-    start = 0
-    for repository in repositories:
-        with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
-            for number in range(rows.num_record_batches):
-                batch = rows.get_batch(number)
-                if places is None:
-                    yield batch
-                else:
-                    chosen = [index for index in range(len(batch)) if start + index in places]
-                    yield batch.take(pa.array(chosen, pa.int64()))
-                start += len(batch)
+    subjects = [str(name).removeprefix(prefix) for name in rows.facts["id"].to_pylist()]
+    rows.choose(sample_by_hash(range(len(subjects)), most, seed, subjects.__getitem__))
+    return len(subjects) - len(rows.facts)
 
 
 def _counted(
@@ -303,19 +246,24 @@ def _entries(workspace: WorkspaceLayout, repos: Sequence[str]) -> int:
     return sum(count_rows(table) for table in tables if table.exists())
 
 
-def _reviewed(request: RowsRequest, repo: str, filtered: pa.Table) -> pa.Table:
+def _reviewed(
+    workspace: WorkspaceLayout,
+    repo: str,
+    profile: Profile,
+    reviews: Mapping[str, Subject],
+    filtered: pa.Table,
+) -> pa.Table:
     from goldpan.annotation.review.stored import read_reviews, review_path, with_reviews
     from goldpan.annotation.studio.decisions import read_people
 
-    if not pc.any(pc.is_in(filtered["subject"], pa.array(request.reviews.values()))).as_py():
+    if not pc.any(pc.is_in(filtered["subject"], pa.array(reviews.values()))).as_py():
         return filtered  # a repository without issues leaves nothing to review
-    workspace, profile = request.workspace, request.profile.name
     name = str(filtered["repo"][0]) if len(filtered) else repo
     people = read_people(workspace)
     reviewed = [table.filter(pc.equal(table["repo"], name)) for table in people]
-    if review_path(workspace, repo, profile).exists() or not any(map(len, reviewed)):
-        reviewed.append(read_reviews(workspace, repo, profile))
-    return with_reviews(filtered, reviewed, request.reviews)
+    if review_path(workspace, repo, profile.name).exists() or not any(map(len, reviewed)):
+        reviewed.append(read_reviews(workspace, repo, profile.name))
+    return with_reviews(filtered, reviewed, reviews)
 
 
 def _named(verdicts: pa.Table) -> dict[int, int | None]:
@@ -327,8 +275,8 @@ def _named(verdicts: pa.Table) -> dict[int, int | None]:
     return {issue: named_comment(text) for issue, text in zip(issues, texts, strict=True)}
 
 
-def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
-    path = duplicates_path(request.workspace, request.profile.settings["near-duplicates"])
+def _duplicates_of(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
+    path = duplicates_path(workspace, profile.settings["near-duplicates"])
     status = path.stat()
     table = _read_duplicates(path, status.st_mtime_ns, status.st_ino)
     names = (pc.utf8_lower(table[name]) for name in ("repo", "representative_repo"))
@@ -339,13 +287,3 @@ def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
 @lru_cache(maxsize=1)
 def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
     return read_table(path)
-
-
-def _write(path: Path, family: Family, batches: Iterable[pa.RecordBatch]) -> int:
-    schema = family.schema.append(pa.field(GROUP, pa.string()))
-    count = 0
-    with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
-        for batch in batches:
-            sink.write_batch(batch)
-            count += len(batch)
-    return count

@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-import yaml  # type: ignore[import-untyped]
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan._version import __version__
@@ -26,14 +25,8 @@ from goldpan.core.storage.sealed import sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
-from goldpan.datasets.manifest import Audited, CardInputs, Origin, Written, state_labels
-from goldpan.datasets.provenance import (
-    BEFORE_AUDIT,
-    PROVENANCE,
-    Provenance,
-    is_as_recorded,
-    read_provenance,
-)
+from goldpan.datasets.manifest import Audited, DatasetRecord, Origin, Written
+from goldpan.datasets.provenance import BEFORE_AUDIT, PROVENANCE, is_as_recorded, read_provenance
 from goldpan.miners.facts import STATED
 
 CARD = "README.md"
@@ -73,12 +66,13 @@ class RawMarkdown(str):
     __slots__ = ()
 
 
-def write_card(written: Written, card: CardInputs, provenance: Provenance) -> None:
+def write_card(record: DatasetRecord) -> None:
     """Write the README.md of a dataset into its directory."""
-    head = yaml.safe_dump(
-        front_matter(written, card), sort_keys=False, allow_unicode=True, width=100
-    )
-    text = f"---\n{head}---\n{_body(written, card, provenance)}"
+    from huggingface_hub import DatasetCardData  # it takes long to import
+
+    written, card = record.written, record.card
+    head = DatasetCardData(**_metadata(record)).to_yaml()
+    text = f"---\n{head}\n---\n{_body(record)}"
     audited = card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files})
     text = _with_audit(text, audited.sentence)
     (written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
@@ -146,12 +140,12 @@ def _with_audit(card: str, sentence: str) -> str:
     return f"{text[: after.start()]}{escape(sentence)}. {pages}.\n\n{text[after.start() :]}"
 
 
-def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
-    """Return the YAML of a card, by which the Hub loads and finds the dataset."""
-    family = written.family
+def _metadata(record: DatasetRecord) -> dict[str, Any]:
+    """Return the metadata of a card, by which the Hub loads and finds the dataset."""
+    written, card, family = record.written, record.card, record.written.family
     licenses = hub_licenses(origin.license for origin in written.origins)
     return {
-        "pretty_name": title(written, card),
+        "pretty_name": record.title,
         "language": list(card.languages),
         "license": licenses[0] if len(licenses) == 1 else licenses,
         **({"license_name": "licenses-of-the-source-repositories"} if OTHER in licenses else {}),
@@ -176,15 +170,6 @@ def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
             "dataset_size": sum(split.size for split in written.splits),
         },
     }
-
-
-def title(written: Written, card: CardInputs) -> str:
-    """Return the name of a dataset for people."""
-    if card.title:
-        return card.title
-    repos = [origin.repo for origin in written.origins]
-    source = " and ".join(repos) if len(repos) <= 2 else f"{len(repos)} repositories"
-    return f"{written.family.title} from {source}"
 
 
 def size_category(rows: int) -> str:
@@ -254,12 +239,12 @@ def _environment(package: str) -> Environment:
     return environment
 
 
-def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
-    family = written.family
-    until = max((s.mined_until for s in provenance.sources if s.mined_until), default=None)
+def _body(record: DatasetRecord) -> str:
+    written, card, provenance = record.written, record.card, record.provenance
+    family, until = written.family, record.mined_until
     return markdown(
         "card.md.jinja",
-        title=title(written, card),
+        title=record.title,
         written=written,
         family=family,
         card=card,
@@ -296,9 +281,9 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
                 else ()
             ),
         ],
-        labels=state_labels(written, card, provenance),
+        labels=record.labels,
         sample=_sample(written),
-        citation=_citation(written, card, until.year if until else None),
+        citation=_citation(record),
         citations=[fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
     )
 
@@ -347,15 +332,16 @@ def _cut(value: Any) -> Any:
     return value
 
 
-def _citation(written: Written, card: CardInputs, year: int | None) -> str:
+def _citation(record: DatasetRecord) -> str:
     """Return a BibTeX entry for the dataset itself, with a digest of its content."""
-    files = "".join(file.sha256 for file in written.files)
+    until = record.mined_until
+    files = "".join(file.sha256 for file in record.written.files)
     digest = hashlib.sha256(files.encode()).hexdigest()[:12]
-    name = " ".join(_UNCITED.sub(" ", title(written, card)).split())
+    name = " ".join(_UNCITED.sub(" ", record.title).split())
     fields = [
         f"  title = {{{{{name}}}}}",
-        *([f"  year = {{{year}}}"] if year else []),
-        f"  version = {{{card.version}}}",
+        *([f"  year = {{{until.year}}}"] if until else []),
+        f"  version = {{{record.card.version}}}",
         f"{_NOTE}{{Made with Goldpan {__version__}; content {digest}}}",
     ]
     return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"

@@ -8,17 +8,9 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan.datasets.card import title
 from goldpan.datasets.family import Column
 from goldpan.datasets.licenses import spdx
-from goldpan.datasets.manifest import (
-    CardInputs,
-    LabelStatement,
-    Written,
-    WrittenSplit,
-    state_labels,
-)
-from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.manifest import DatasetRecord, LabelStatement, WrittenSplit
 
 CROISSANT = "croissant.json"
 _PARQUET = "application/x-parquet"
@@ -54,25 +46,24 @@ _CONTEXT = {
 }
 
 
-def write_croissant(written: Written, card: CardInputs, provenance: Provenance) -> None:
+def write_croissant(record: DatasetRecord) -> None:
     """Write the croissant.json of a dataset into its directory."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    data = orjson.dumps(croissant(written, card, provenance), option=options)
-    (written.directory / CROISSANT).write_bytes(data)
+    data = orjson.dumps(croissant(record), option=options)
+    (record.written.directory / CROISSANT).write_bytes(data)
 
 
-def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dict[str, Any]:
+def croissant(record: DatasetRecord) -> dict[str, Any]:
     """Return the metadata: files with hashes, a record set a split, and the label statement."""
-    family = written.family
-    until = [source.mined_until for source in provenance.sources if source.mined_until]
+    written, card, family = record.written, record.card, record.written.family
     licenses = {spdx(origin.license) for origin in written.origins}
     pages = {f"https://spdx.org/licenses/{name}.html" if name else "not known" for name in licenses}
-    labels = state_labels(written, card, provenance)
+    labels, until = record.labels, record.mined_until
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": [_VERSION, _RESPONSIBLE] if labels else _VERSION,
-        "name": title(written, card),
+        "name": record.title,
         "description": card.summary or family.task,
         "version": card.version,
         "license": sorted(pages),
@@ -80,7 +71,7 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
         "keywords": sorted({"github", *family.tags, *card.tags}),
         "citeAs": family.citation,
         **(_responsible(labels) if labels else {}),
-        **({"datePublished": max(until).date().isoformat()} if until else {}),
+        **({"datePublished": until.date().isoformat()} if until else {}),
         "distribution": [
             *(
                 {

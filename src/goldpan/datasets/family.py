@@ -126,6 +126,11 @@ class Family:
         """The published columns as an Arrow schema."""
         return pa.schema([pa.field(column.name, column.kind) for column in self.columns])
 
+    @property
+    def spooled(self) -> pa.Schema:
+        """The published columns and the group of near duplicates, which is not published."""
+        return self.schema.append(pa.field(GROUP, pa.string()))
+
     def column(self, name: str) -> Column:
         """Return the column of that name."""
         return next(column for column in self.columns if column.name == name)
@@ -135,7 +140,7 @@ class Family:
 
         Raises `ValueError` for a row that lacks a column, which would be published as null.
         """
-        schema = self.schema.append(pa.field(GROUP, pa.string()))
+        schema = self.spooled
         names = set(self.schema.names)
         remaining = iter(rows)
         while chunk := list(islice(remaining, _BATCH)):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,16 +25,17 @@ from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.manifest import (
     CardInputs,
     DataFile,
+    DatasetRecord,
     Extras,
     Origin,
     Written,
     WrittenSplit,
     count_origins,
     origins_of,
-    state_labels,
 )
 from goldpan.datasets.provenance import Provenance, read_provenance, write_provenance
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
+from goldpan.datasets.spool import Spool, write_spool
 
 # Writes the Parquet files of a split: the same rows give the same bytes.
 
@@ -112,71 +109,11 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-# Rows on disk, read back in another order, a few in memory at a time.
-
-_STEP = 64
-_STEPS_IN_MEMORY = 100
-"""Steps after which the pages read so far are released."""
-
-
-class Spool:
-    """Written rows; `facts` are their light columns, which stay in memory."""
-
-    def __init__(self, mapped: mmap.mmap, sizes: Sequence[int], facts: pa.Table) -> None:
-        self._mapped = mapped
-        self._source = pa.ipc.open_file(pa.py_buffer(mapped))
-        self.facts = facts
-        self._starts = np.cumsum([0, *sizes])
-
-    def read(self, order: Sequence[int]) -> Iterator[pa.Table]:
-        """Yield rows in this order, by their number in the spool, up to 64 at a time."""
-        remaining = iter(order)
-        for step in count(1):
-            rows = list(islice(remaining, _STEP))
-            if not rows:
-                return
-            yield self._take(rows)
-            if step % _STEPS_IN_MEMORY == 0:
-                self._mapped.madvise(mmap.MADV_DONTNEED)
-
-    def _take(self, rows: list[int]) -> pa.Table:
-        offsets: dict[int, list[int]] = defaultdict(list)
-        batches = np.searchsorted(self._starts, rows, side="right") - 1
-        for index, batch in enumerate(batches.tolist()):
-            offsets[batch].append(index)
-        parts = [
-            self._source.get_batch(batch).take(
-                pa.array([rows[index] - int(self._starts[batch]) for index in indexes], pa.int64())
-            )
-            for batch, indexes in offsets.items()
-        ]
-        where = np.argsort([index for indexes in offsets.values() for index in indexes])
-        return pa.Table.from_batches(parts).combine_chunks().take(pa.array(where))
-
-
-def write_spool(
-    path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], facts: Sequence[str]
-) -> Spool:
-    """Write batches to a file, and open it as a spool."""
-    sizes: list[int] = []
-    fact_tables = [schema.empty_table().select(facts)]
-    with pa.ipc.new_file(path, schema) as sink:
-        for batch in batches:
-            rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-            fact_tables.append(rows.select(facts))
-            for part in rows.to_batches(max_chunksize=_STEP):
-                sink.write_batch(part)
-                sizes.append(len(part))
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-    return Spool(mapped, sizes, pa.concat_tables(fact_tables).combine_chunks())
-
-
 def write_dataset(
     workspace: WorkspaceLayout,
     directory: Path,
     family: Family,
-    rows: pa.Table | Iterable[pa.RecordBatch],
+    rows: Spool | pa.Table | Iterable[pa.RecordBatch],
     plan: SplitPlan,
     provenance: Provenance,
     card: CardInputs,
@@ -189,24 +126,23 @@ def write_dataset(
     """Write the rows as a dataset to a directory, in place of an earlier dataset there.
 
     `rows` have the family's columns in any order, and may have `group`: rows that share it are
-    near duplicates. Memory follows the batch, beside a few light columns. The directory appears
-    by a rename when all is written. Mappings in `provenance` are read after the last row. Card and
-    provenance have the scores of the rows against each of `golds`; the card has the changes since
-    the older version in `since`, which may be `directory` itself. `extras` are further files and
-    facts.
+    near duplicates. A spool has the columns `facts_of` as its facts. Memory follows the batch,
+    beside a few light columns. The directory appears by a rename when all is written. Mappings in
+    `provenance` are read after the last row. Card and provenance have the scores of the rows
+    against each of `golds`; the card has the changes since the older version in `since`, which may
+    be `directory` itself. `extras` are further files and facts.
 
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
     """
     refuse_foreign(directory)
-    batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
     built_by = digests(("builder", family.name))
     provenance = replace(provenance, plugins={**provenance.plugins, **built_by})
     extras = extras or Extras()
     try:
         with workspace.replacing(directory) as building:
-            spool_path = building.with_name("rows.arrow")
-            written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
+            spool = rows if isinstance(rows, Spool) else _spooled(building, family, rows)
+            written = _write_data(building, spool, family, plan, shard_bytes)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
             written = replace(written, origins=_with_quoted(written.origins, extras.quoted))
@@ -214,45 +150,42 @@ def write_dataset(
                 path = building / PurePosixPath(name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_bytes(content)
-            _describe(written, card, provenance, extras)
+            record = DatasetRecord(written, card, provenance, extras)
+            _describe(record)
             if since is not None:
                 changes = changelog(compare_versions(since, building, workspace))
-                _describe(written, replace(card, changes=changes), provenance, extras)
+                _describe(replace(record, card=replace(card, changes=changes)))
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return replace(written, directory=directory)
 
 
-def _describe(written: Written, card: CardInputs, provenance: Provenance, extras: Extras) -> None:
-    write_card(written, card, provenance)
-    write_croissant(written, card, provenance)
-    labels = state_labels(written, card, provenance)
-    about = {"labels": asdict(labels), **extras.about} if labels else extras.about
-    _write_provenance(written, provenance, replace(extras, about=about))
+def _describe(record: DatasetRecord) -> None:
+    write_card(record)
+    write_croissant(record)
+    _write_provenance(record)
+
+
+def facts_of(family: Family) -> list[str]:
+    """Return the light columns by which rows are split, sorted and counted."""
+    further = (family.moment, family.stratum, family.partition, family.works)
+    names = ("id", GROUP, REPO, "license", *family.order, *family.subject, *further)
+    proofs = ("verification",) if "verification" in family.schema.names else ()
+    return list(dict.fromkeys(filter(None, (*names, *proofs))))
+
+
+def _spooled(building: Path, family: Family, rows: pa.Table | Iterable[pa.RecordBatch]) -> Spool:
+    path = building.with_name("rows.arrow")
+    batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    write_spool(path, family.spooled, batches)
+    return Spool([path], facts_of(family))
 
 
 def _write_data(
-    building: Path,
-    spool_path: Path,
-    family: Family,
-    batches: Iterable[pa.RecordBatch],
-    plan: SplitPlan,
-    shard_bytes: int,
+    building: Path, spool: Spool, family: Family, plan: SplitPlan, shard_bytes: int
 ) -> Written:
     data = building / "data"
     data.mkdir(parents=True)
-    facts = dict.fromkeys(("id", GROUP, REPO, "license", *family.order, *family.subject))
-    further = (family.moment, family.stratum, family.partition, family.works)
-    facts |= dict.fromkeys(filter(None, further))
-    facts |= {name: None for name in ("verification",) if name in family.schema.names}
-    schema = family.schema.append(pa.field(GROUP, pa.string()))
-    grouped = (
-        batch
-        if GROUP in batch.schema.names
-        else batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
-        for batch in batches
-    )
-    spool = write_spool(spool_path, schema, grouped, list(facts))
     splits = assign_splits(_candidates(spool.facts, family), plan)
     by = [(name, "ascending") for name in (*family.order, "id")]
     order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
@@ -267,7 +200,7 @@ def _write_data(
             written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
     has_split = pa.array([name is not None for name in splits.names])
     kept = spool.facts.filter(has_split)
-    proofs = kept["verification"].to_pylist() if "verification" in facts else ()
+    proofs = kept["verification"].to_pylist() if "verification" in kept.schema.names else ()
     origins, proved = origins_of(count_origins(kept, family)), list(proofs).count("verified")
     return Written(building, family, tuple(written), splits.report, origins, proved=proved)
 
@@ -321,7 +254,8 @@ def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[O
     return origins_of({(origin.repo, origin.license): 0 for origin in quoted} | rows)
 
 
-def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
+def _write_provenance(record: DatasetRecord) -> None:
+    written, extras, labels = record.written, record.extras, record.labels
     directory = written.directory
     audited = (FINDINGS_PAGE,) if (directory / FINDINGS_PAGE).exists() else ()
     names = (CARD, CROISSANT, *audited, *extras.files)
@@ -339,9 +273,10 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
         },
         "repositories": [asdict(origin) for origin in written.origins],
         **({"gold": [asdict(score) for score in written.scores]} if written.scores else {}),
+        **({"labels": asdict(labels)} if labels else {}),
         **extras.about,
     }
-    write_provenance(directory, provenance, about, files)
+    write_provenance(directory, record.provenance, about, files)
 
 
 def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:

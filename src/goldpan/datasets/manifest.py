@@ -172,6 +172,11 @@ class Audited:
     """The findings with their evidence, as Markdown."""
 
 
+def not_audited(_files: Mapping[str, str]) -> Audited:
+    """Return the outcome of no audit."""
+    return Audited()
+
+
 @dataclass(frozen=True, slots=True)
 class CardInputs:
     """The texts of a card that the rows do not give."""
@@ -221,7 +226,7 @@ class CardInputs:
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
     """True where private data was searched for and made unreadable."""
-    audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
+    audited: Callable[[Mapping[str, str]], Audited] = not_audited
     """Returns the outcome of an audit of exactly these files: digests by name."""
 
 
@@ -256,12 +261,38 @@ class LabelStatement:
     """Licenses that the user stated, in a sentence; empty for none."""
 
 
-def state_labels(
-    written: Written, card: CardInputs, provenance: Provenance
-) -> LabelStatement | None:
-    """Return the statement; None for labels that are somebody else's."""
-    if not card.label_rule:
-        return None
+@dataclass(frozen=True, slots=True)
+class DatasetRecord:
+    """All that is known of a dataset; its card, Croissant metadata and provenance are views."""
+
+    written: Written
+    card: CardInputs
+    provenance: Provenance
+    extras: Extras
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        if self.card.title:
+            return self.card.title
+        repos = [origin.repo for origin in self.written.origins]
+        source = " and ".join(repos) if len(repos) <= 2 else f"{len(repos)} repositories"
+        return f"{self.written.family.title} from {source}"
+
+    @property
+    def mined_until(self) -> datetime | None:
+        """When the last reply came; None for what was not mined."""
+        until = (source.mined_until for source in self.provenance.sources)
+        return max(filter(None, until), default=None)
+
+    @property
+    def labels(self) -> LabelStatement | None:
+        """The making and the accuracy of its labels; None where they are somebody else's."""
+        return _state_labels(self) if self.card.label_rule else None
+
+
+def _state_labels(record: DatasetRecord) -> LabelStatement:
+    written, card, provenance = record.written, record.card, record.provenance
     profile = provenance.profile.get("name")
     reviews = tuple(sorted(provenance.reviews))
     by = f" and the review {' and '.join(reviews)}" if reviews else ", without a review"

@@ -19,10 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.annotation.review.stored import lost_answers, review_path
-from goldpan.builders.build import BEFORE_FIX
-from goldpan.builders.qa import subjects_of
-from goldpan.builders.recipes import VERIFIED, find_recipe, required_reviews
-from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
+from goldpan.builders.recipes import find_recipe
+from goldpan.builders.repository_rows import write_rows
+from goldpan.builders.request import AS_MINED, BuildRequest
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.plugins.loading import plugin_command
 from goldpan.core.storage.archive import Archive
@@ -30,6 +29,8 @@ from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, seal_of_parquet
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.spool import Spool
 from goldpan.execution.records import (
     RECORD,
     changed_files,
@@ -248,26 +249,23 @@ class _Chain:
         """
         settings = self.provenance["settings"]
         recipe = find_recipe(str(self.provenance["family"]))
-        answer = settings.get("answer")
+        request = BuildRequest(
+            recipe.family.name,
+            [self.repo],
+            self._profile(),
+            SplitPlan(),
+            self.anew.root,
+            reviews=settings["reviews"],
+            answer=settings.get("answer"),
+            sources=settings.get("sources", ()),
+            texts=settings.get("texts", AS_MINED),
+        )
         scratch = self.anew.root / "rows"
         scratch.mkdir()
-        request = RowsRequest(
-            self.anew,
-            recipe.family.name,
-            self._profile(),
-            profile_of(self.provenance["profile"]),
-            tuple(name for name in recipe.required if not (answer and name == "answer")),
-            required_reviews(recipe, settings["reviews"]),
-            VERIFIED in settings["reviews"],
-            answer == "reviewed",
-            scratch,
-            subjects_of(settings["sources"]) if "sources" in settings else (),
-            before_fix=settings.get("texts") == BEFORE_FIX,
-        )
-        for batch in read_rows([write_rows(request, self.repo)]):
-            rows = pa.Table.from_batches([batch])
-            for row in rows.filter(pc.equal(rows["id"], self.row["id"])).to_pylist():
-                return dict(row)
+        spool = Spool([write_rows(self.anew, request, scratch, self.repo).path], ["id"])
+        ids = spool.facts["id"].to_pylist()
+        for rows in spool.read([at for at, name in enumerate(ids) if name == self.row["id"]]):
+            return dict(rows.to_pylist()[0])
         return None
 
     def _profile(self) -> Profile:

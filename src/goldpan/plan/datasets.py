@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.builders.recipes import NOT, VERIFIED
+from goldpan.builders.request import NOT, VERIFIED
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import imported

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from goldpan.builders.recipes import NOT
+from goldpan.builders.request import NOT
 from goldpan.core.errors import UsageError, question, refuse_empty
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.builders.build import NOT_DRAWN, BuildResult
-from goldpan.builders.recipes import NOT
+from goldpan.builders.request import NOT
 from goldpan.core.result import Block, Line, Title, renders
 from goldpan.filters.basis import basis_sentences
 
@@ -32,7 +32,6 @@ def built(result: BuildResult) -> Iterator[Block]:
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         finding = name.removeprefix(NOT)
         yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
-    yield from map(Line, result.other_choices)
     for score in written.scores:
         yield Line(f"  {score.summary}")
     yield from written.dropped_blocks()

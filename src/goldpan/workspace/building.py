@@ -158,8 +158,9 @@ class Build(Group):
         **of_questions: Any,
     ) -> Dataset:
         from goldpan.audit.stored_audit import row_check
-        from goldpan.builders.build import DatasetRequest, build
-        from goldpan.builders.recipes import NOT, find_recipe
+        from goldpan.builders.build import build
+        from goldpan.builders.recipes import find_recipe
+        from goldpan.builders.request import NOT, BuildRequest
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.stored import find_profile
@@ -174,8 +175,8 @@ class Build(Group):
         directory = Path(output) if output else lab.layout.dataset(family)
         layout = lab.layout.by_rules(rows.rules)
         required = several(rows.require)
-        request = DatasetRequest(
-            recipe,
+        request = BuildRequest(
+            recipe.family.name,
             names,
             find_profile(layout, names, str(rows.profile)),
             plan,
