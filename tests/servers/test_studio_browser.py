@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,8 @@ from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.browser import Browser, needs_chromium
+from tests.browser import needs_chromium
+from tests.desk import CHECKED, NOTED, Desk, desk
 from tests.drawing import daily
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs
@@ -28,61 +28,6 @@ pytestmark = needs_chromium
 
 USUAL = ("fix-pair", "question-answer")
 EVERY_FORM = daily(USUAL, [name for name in FORMS.names() if name not in USUAL])
-CHECKED = (
-    "[...document.querySelectorAll('.gp-answer input:checked')]"
-    ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
-)
-"""The labels that are chosen on the page."""
-NOTED = "document.querySelector('.gp-note')?.innerText.includes('#{},')"
-"""Whether the page is that of an issue."""
-
-
-class Desk(Browser):
-    """A browser in which an annotator works."""
-
-    def sit_down(self, url: str, address: str, password: str) -> None:
-        """Log in on a fresh page of 1600 x 1000."""
-        self.fresh()
-        self.call("Page.navigate", url=f"{url}/user/login/")
-        self.until("!!document.querySelector('#login-form')")
-        for name, value in (("email", address), ("password", password)):
-            self.ask(f"document.querySelector('[name={name}]').value = {value!r}")
-        self.ask("document.querySelector('#login-form').submit()")
-        self.until("!location.pathname.startsWith('/user/login')")
-
-    def label(self, page: str) -> None:
-        """Open a project's labelling page."""
-        self.events = []
-        self.call("Page.navigate", url=page)
-        self.until("!!document.querySelector('.gp-page p, .gp-page td')")
-
-    def answer(self, key: str, *, reason: str = "") -> None:
-        """Answer the task on the page by its hotkey, and send it."""
-        self.press(key)
-        self.until("!!document.querySelector('.gp-answer input:checked')")
-        if reason:
-            self.click(".gp-rest input[name=reason]")
-            self.call("Input.insertText", text=reason)
-        self.submit()
-
-    def submit(self) -> None:
-        """Send what the form holds, and wait for what comes next."""
-        self.until("!document.querySelector('button[aria-label*=ubmit]').disabled")
-        before = self.ask("document.querySelector('.gp-note').innerText")
-        self.click("button[aria-label*=ubmit]")
-        self.until(f"document.querySelector('.gp-note')?.innerText !== {before!r}")
-
-
-@contextmanager
-def desk(root: Path, studio: Annotators, person: int) -> Iterator[Desk]:
-    """Give the browser of a person who is logged in."""
-    desk_ = Desk(root / f"profile-{person}")
-    try:
-        account = studio.accounts[person]
-        desk_.sit_down(studio.server.url, account.address, account.password)
-        yield desk_
-    finally:
-        desk_.close()
 
 
 def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:

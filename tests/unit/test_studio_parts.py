@@ -6,6 +6,7 @@ import random
 import re
 import socket
 import time
+import tracemalloc
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -142,6 +143,18 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
         4: "own-case",
         5: None,
     }
+
+
+def test_memory_follows_the_table_and_not_its_rows() -> None:
+    """Half a million answers are pulled on a usual machine."""
+    said = {"verdict": ("fixes",), "doubt": (), "reason": ()}
+    answers = (answer(number, "ann", 0, values=said) for number in range(20_000))
+    tracemalloc.start()
+    rows = table(answers, load("fix-pair"), "parts")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows) == 60_000
+    assert most < 40_000_000  # Arrow's own memory is not counted
 
 
 @pytest.mark.parametrize("other", [None, {}, [], "x", 1, {"result": 3}, {"result": [None]}])

@@ -28,11 +28,13 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -48,6 +50,7 @@ from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.storage.workspace import write_whole
 
 _LENGTH = 10
+_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +173,9 @@ def read_annotations(
 ) -> Iterator[Annotation]:
     """Yield the answers of exported tasks, each checked by itself."""
     for task in exported:
-        try:
-            key = msgspec.convert(task.data, SubjectKey)
-        except msgspec.ValidationError:
-            continue  # somebody changed the task on the server: its subject is unknown
+        key = task.key
+        if key is None:
+            continue
         for answer in task.annotations:
             checked = check(configuration, answer.result)
             filled_in = _filled_in(answer, configuration)
@@ -197,21 +199,19 @@ def read_annotations(
 
 
 def settle(
-    annotations: Sequence[Annotation], annotators: int, barred: Mapping[str, Set[str]] | None = None
+    annotations: Iterable[Annotation], annotators: int, barred: Mapping[str, Set[str]] | None = None
 ) -> list[Annotation]:
-    """Mark the answers that do not count because of others about the same subject.
+    """Return answers by subject, with those marked that do not count because of others about it.
 
     Of one person's answers the last counts, of several people those who answered first.
     `barred` names those who may not answer a subject.
     """
-    by_subject: dict[str, dict[int, Annotation]] = defaultdict(dict)
-    for annotation in annotations:
-        subject = annotation.key.subject_id
-        if annotation.problem is None and annotation.annotator in (barred or {}).get(subject, ()):
-            annotation = replace(annotation, problem="own-case")
-        by_subject[subject][annotation.number] = annotation
     settled: list[Annotation] = []
-    for answers in by_subject.values():
+    for subject, group in groupby(sorted(annotations, key=_subject), _subject):
+        answers = {answer.number: answer for answer in group}
+        for number, answer in answers.items():
+            if answer.problem is None and answer.annotator in (barred or {}).get(subject, ()):
+                answers[number] = replace(answer, problem="own-case")
         counting = [answer for answer in answers.values() if answer.problem is None]
         counting.sort(key=lambda answer: (answer.updated_at, answer.number))
         last = {answer.annotator: answer.number for answer in counting}
@@ -226,12 +226,16 @@ def settle(
     return settled
 
 
+def _subject(answer: Annotation) -> str:
+    return answer.key.subject_id
+
+
 def table(
     annotations: Iterable[Annotation], configuration: Configuration, project: str
 ) -> pa.Table:
     """Return the rows, one a field, of settled answers."""
     digest = configuration.digest
-    rows = [
+    rows = (
         {
             **msgspec.structs.asdict(annotation.key),
             "project": project,
@@ -252,8 +256,8 @@ def table(
         }
         for annotation in annotations
         for question in configuration.questions
-    ]
-    return ANNOTATIONS.ordered(pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema))
+    )
+    return ANNOTATIONS.of_rows(rows)
 
 
 def stored_annotations(project: Project) -> list[Annotation]:
@@ -261,10 +265,10 @@ def stored_annotations(project: Project) -> list[Annotation]:
 
     Raises `WorkspaceError` before the first pull.
     """
-    by_number: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    for row in project.annotations().to_pylist():
-        by_number[row["subject_id"], row["annotation"]].append(row)
-    return [_of_rows(rows) for _, rows in sorted(by_number.items())]
+    batches = project.annotations().to_batches(max_chunksize=_AT_ONCE)
+    rows = (row for batch in batches for row in batch.to_pylist())
+    answers = (_of_rows(list(own)) for _, own in groupby(rows, itemgetter("annotation")))
+    return sorted(answers, key=lambda answer: (_subject(answer), answer.number))
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]]) -> Annotation:
@@ -273,8 +277,8 @@ def _of_rows(rows: Sequence[Mapping[str, Any]]) -> Annotation:
         row["annotation"],
         row["task"],
         SubjectKey(*(row[name] for name in SubjectKey.__struct_fields__)),
-        row["annotator"],
-        {row["field"]: tuple(row["values"]) for row in rows},
+        intern(row["annotator"]),
+        {intern(row["field"]): tuple(row["values"]) for row in rows},
         row["problem"],
         row["suggested"],
         {row["field"]: row["origin"] for row in rows if row["origin"]},

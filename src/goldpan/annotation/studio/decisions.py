@@ -31,7 +31,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
-from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
+from goldpan.core.schemas import DECISIONS, VERDICTS
 from goldpan.core.storage.parquet import read_table, reading, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -180,7 +180,7 @@ def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     project = open_project(workspace, name)
     form, decisions = find_form(project.facts.form), decide(workspace, name)
     settings = project.configuration.digest
-    rows = [
+    rows = (
         {
             **msgspec.structs.asdict(decision.key),
             "project": name,
@@ -192,14 +192,14 @@ def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
             "decided_at": decision.at,
         }
         for decision in decisions
-    ]
-    tables = {project.path("decisions.parquet"): (DECISIONS, _sorted(rows, DECISIONS))}
+    )
+    tables = {project.path("decisions.parquet"): (DECISIONS, DECISIONS.of_rows(rows))}
     if form.keeps:
-        judged = [
+        judged = (
             {**_verdict(decision, form), "profile": name, "settings": settings}
             for decision in decisions
-        ]
-        tables[project.path("verdicts.parquet")] = (VERDICTS, _sorted(judged, VERDICTS))
+        )
+        tables[project.path("verdicts.parquet")] = (VERDICTS, VERDICTS.of_rows(judged))
     replace_tables(workspace, tables)
     return decisions
 
@@ -248,11 +248,6 @@ def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
         "reason": None if keep else (decision.values[0] if settled else decision.how),
         "evidence": evidence if comment is None else comment_evidence(comment, evidence),
     }
-
-
-def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
-    whole = [{**dict.fromkeys(table.schema.names), **row} for row in rows]
-    return table.ordered(pa.Table.from_pylist(whole, schema=table.schema))
 
 
 def _by_subject(project: Project) -> dict[str, list[Annotation]]:

@@ -5,6 +5,7 @@ Older exports stay below `raw/` for whoever asks what was answered before; nothi
 
 from __future__ import annotations
 
+import filecmp
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ import msgspec
 import zstandard
 
 from goldpan.annotation.studio.client import Number
-from goldpan.annotation.studio.project import Project
+from goldpan.annotation.studio.project import Project, SubjectKey
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import load
 from goldpan.core.secrets import mask
@@ -57,6 +58,14 @@ class ExportedTask(msgspec.Struct, frozen=True):
     annotations: list[ExportedAnswer]
     total_predictions: Any = None
 
+    @property
+    def key(self) -> SubjectKey | None:
+        """The subject; None where somebody else made the task, or changed it on the server."""
+        try:
+            return msgspec.convert(self.data, SubjectKey)
+        except msgspec.ValidationError:
+            return None
+
 
 class ExportError(ValueError):
     """A file is not an export that can be read."""
@@ -87,7 +96,7 @@ def new_export(project: Project, parts: Iterable[bytes]) -> Iterator[Path]:
             file.flush()
             os.fsync(file.fileno())
         yield scratch
-        if earlier is not None and earlier.read_bytes() == scratch.read_bytes():
+        if earlier is not None and filecmp.cmp(earlier, scratch, shallow=False):
             earlier.unlink()  # the same answers as of a later time
         scratch.replace(directory / f"{began:{_TIME}}{_ENDING}")
     finally:

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from goldpan.annotation.studio.annotations import (
-    Annotation,
     People,
     counting_annotations,
     read_annotations,
     settle,
-    stored_annotations,
     table,
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
@@ -30,7 +26,6 @@ from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
-    SubjectKey,
     adjudications,
     check_server,
     locked,
@@ -133,14 +128,17 @@ def pull(
         unreadable: list[int] = []
         parts = _fetched(studio, project.number, unreadable)
         with reporter.task(f"{name}: answers", 1) as progress, new_export(project, parts) as export:
+            subjects: Counter[str | None] = Counter()
+            tasks = _counted(read_export(export), subjects)
+            read = read_annotations(tasks, project.configuration, people, named=named)
+            barred = barred_annotators(workspace, project)
             try:
-                tasks = [_slim(task) for task in read_export(export)]
+                annotations = settle(read, project.facts.annotators, barred)
             except ExportError as error:
                 raise StudioError(
                     f"Label Studio at {studio.url} sent something else than an export ({error})",
                     "See that it is well, and pull again",
                 ) from None
-            annotations = _settled(workspace, project, tasks, people, named)
             gone = _answers_before(project) - {answer.number for answer in annotations}
             progress.advance(1)
         rows = table(annotations, project.configuration, project.name)
@@ -148,17 +146,17 @@ def pull(
         replace_tables(workspace, tables)
     problems = Counter(answer.problem for answer in annotations if answer.problem)
     counts = Counter(answer.key.subject_id for answer in annotations if answer.problem is None)
-    subjects = Counter(str(task.data["id"]) for task in tasks if task.data)
+    fetched, foreign = subjects.total(), subjects.pop(None, 0)
     return PullResult(
         name,
-        len(tasks),
+        fetched,
         counts.total(),
         dict(sorted(problems.items())),
         len(subjects),
         sum(count >= project.facts.annotators for count in counts.values()),
         len(gone),
-        tuple(sorted(subject for subject, count in subjects.items() if count > 1)),
-        sum(not task.data for task in tasks),
+        tuple(sorted(subject for subject, count in subjects.items() if subject and count > 1)),
+        foreign,
         tuple(sorted(unreadable)),
         tuple(people.renamed),
         changed,
@@ -166,20 +164,20 @@ def pull(
     )
 
 
-def _slim(task: ExportedTask) -> ExportedTask:
-    """Return a task with its subject's key alone; with nothing where it has none."""
-    try:
-        key = msgspec.to_builtins(msgspec.convert(task.data, SubjectKey))
-    except msgspec.ValidationError:
-        key = {}
-    return msgspec.structs.replace(task, data=key)
+def _counted(
+    tasks: Iterable[ExportedTask], subjects: Counter[str | None]
+) -> Iterator[ExportedTask]:
+    """Yield tasks, and count them by subject; None is that of tasks that Goldpan did not push."""
+    for task in tasks:
+        subjects[task.key.subject_id if task.key else None] += 1
+        yield task
 
 
 def _answers_before(project: Project) -> set[int]:
     """Return the numbers of the answers in the table of the pull before."""
     if not project.path("annotations.parquet").exists():
         return set()
-    return {answer.number for answer in stored_annotations(project)}
+    return set(project.annotations()["annotation"].unique().to_pylist())
 
 
 def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str, Set[str]]:
@@ -191,18 +189,6 @@ def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str,
         subject = answer.key.subject_id
         barred[subject] = {*barred.get(subject, ()), answer.annotator}
     return barred
-
-
-def _settled(
-    workspace: WorkspaceLayout,
-    project: Project,
-    tasks: Sequence[ExportedTask],
-    people: People,
-    named: bool,
-) -> list[Annotation]:
-    """Return all answers, those that do not count with the reason."""
-    read = list(read_annotations(tasks, project.configuration, people, named=named))
-    return settle(read, project.facts.annotators, barred_annotators(workspace, project))
 
 
 def _accept(project: Project, xml: str) -> Project:

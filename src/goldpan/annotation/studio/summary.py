@@ -168,11 +168,10 @@ def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool =
     rounds = []
     guidelines: dict[tuple[str, str], Configuration] = {}
     for name in dict.fromkeys(names):
-        decisions = decide(workspace, name)
         project = open_project(workspace, name)
         form = project.configuration
         guidelines.setdefault((form.name, form.digest), form)
-        rounds.append(_round(workspace, project, decisions, named))
+        rounds.append(_round(workspace, project, named))
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
 
@@ -208,10 +207,13 @@ def _pseudonyms(project: Project) -> dict[str, str]:
     }
 
 
-def _round(
-    workspace: WorkspaceLayout, project: Project, decisions: Sequence[Decision], named: bool
-) -> Round:
-    name = project.name
+def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
+    name, agreed = project.name, 0
+    disputed: dict[str, Decision] = {}
+    for decision in decide(workspace, name):
+        agreed += decision.how == "agreed"
+        if decision.how in ("adjudicated", "conflict"):
+            disputed[decision.key.subject_id] = decision
     third = [
         adjudication
         for adjudication in adjudications(workspace, name)
@@ -240,8 +242,8 @@ def _round(
         min((answer.created_at for answer in counting), default=None),
         max((answer.updated_at for answer in counting), default=None),
         tuple(_days(counting, aliases)),
-        sum(decision.how == "agreed" for decision in decisions),
-        tuple(_disputed(project, decisions, decided, aliases)),
+        agreed,
+        tuple(_disputed(project, disputed, decided, aliases)),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
         tuple(_confusions(decided)),
         tuple(_times(counting, aliases)),
@@ -276,18 +278,14 @@ def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
 
 def _disputed(
     project: Project,
-    decisions: Iterable[Decision],
+    disputed: Mapping[str, Decision],
     ratings: Sequence[Rating],
     aliases: Mapping[str, str],
 ) -> Iterator[DisputedItem]:
     answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for rating in sorted(ratings, key=lambda rating: (rating.item, rating.rater)):
-        answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
-    disputed = {
-        decision.key.subject_id: decision
-        for decision in decisions
-        if decision.how in ("adjudicated", "conflict")
-    }
+    for rating in sorted(ratings, key=lambda rating: rating.rater):
+        if rating.item in disputed:
+            answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
     shown: dict[str, Mapping[str, Any]] = {
         str(task.data["id"]): task.data
         for task in stored_tasks(project)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 TEXT = pa.string()
 COUNT = pa.int64()
 TIME = pa.timestamp("us", tz="UTC")
+_AT_ONCE = 10_000
 TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 
 
@@ -36,6 +38,18 @@ class TableSchema:
     def ordered(self, rows: pa.Table) -> pa.Table:
         """Return rows in the table's order."""
         return rows.sort_by([(name, "ascending") for name in self.order])
+
+    def of_rows(self, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """Return rows in the table's order; a column that a row lacks is null.
+
+        Rows are taken some at a time, so memory follows the table.
+        """
+        return self.ordered(pa.Table.from_batches(self._batches(rows), schema=self.schema))
+
+    def _batches(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+        left = iter(rows)
+        while some := list(islice(left, _AT_ONCE)):
+            yield pa.RecordBatch.from_pylist(some, schema=self.schema)
 
 
 class Column(NamedTuple):
