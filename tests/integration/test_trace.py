@@ -168,7 +168,7 @@ def test_the_whole_chain_is_recomputed(
     assert done.code == 0, done.out + done.err
     assert "The whole chain holds." in done.out
     assert "tables: comments, commits, discussion_comments, discussions, edits" in done.out
-    assert "row: made anew, the same in all" in done.out
+    assert "row: recomputed, equal in all" in done.out
     assert {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")} == before
 
 

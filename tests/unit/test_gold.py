@@ -143,7 +143,7 @@ def test_other_thresholds_count_what_all_other_criteria_keep() -> None:
     ]
     table = pa.Table.from_pylist(rows)
     for least, line in (
-        (12, "  2 rows with goldpan filter --set answer.least=9 in place of 12:"),
-        (9, "  1 rows with goldpan filter --set answer.least=12 in place of 9:"),
+        (12, "  goldpan filter --set answer.least=9 (here 12) gives 2 rows; "),
+        (9, "  goldpan filter --set answer.least=12 (here 9) gives 1 row; "),
     ):
         assert [text[: len(line)] for text in other_choices([table], least)] == [line]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.proportions import wilson
+from goldpan.core.result import count
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
@@ -49,8 +50,8 @@ def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[st
         return ""
     whole, at_least_partly, rows = measured
     return (
-        f"In nine repositories that the points were not made on, {_share(whole, rows)} of such "
-        f"rows were whole answers and {_share(at_least_partly, rows)} held at least a part"
+        f"On nine held-out repositories, {_share(whole, rows)} of the answers chosen this way were "
+        f"complete and {_share(at_least_partly, rows)} at least partial"
     )
 
 
@@ -59,8 +60,8 @@ def fix_accuracy(profile: Profile) -> str:
     if not is_measured(profile):
         return ""
     return (
-        f"In seven other repositories, {_share(*_PAIRS)} of the pairs that merged, says-fixes, "
-        "issue-closed and one-to-one keep were fixes"
+        f"On seven other repositories, {_share(*_PAIRS)} of the pairs kept by the criteria merged, "
+        "says-fixes, issue-closed and one-to-one were fixes"
     )
 
 
@@ -93,7 +94,7 @@ JUDGED = ("subject", "issue", "criterion", "decides", "keep", "value")
 
 
 def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
-    """Yield how many rows other thresholds give, and how many of such were whole answers.
+    """Yield how many rows other thresholds give, and how many of their answers were complete.
 
     `verdicts` are those of each repository, `least` is the threshold of the criterion `answer`.
     """
@@ -103,8 +104,9 @@ def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
     for points, (whole, _, all_rows) in ANSWERS.items():
         if points != least:
             yield (
-                f"  {rows[points]:,} rows with goldpan filter --set answer.least={points} in place "
-                f"of {least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
+                f"  goldpan filter --set answer.least={points} (here {least}) gives "
+                f"{count(rows[points], 'row')}; on held-out repositories, "
+                f"{_share(whole, all_rows)} of such answers were complete"
             )
 
 

@@ -25,6 +25,7 @@ from goldpan.builders.recipes import VERIFIED, find_recipe, required_reviews
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.plugins.loading import plugin_command
+from goldpan.core.result import count
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, seal_of_parquet
@@ -239,7 +240,7 @@ class _Chain:
         differing = [column for column in self.row if made.get(column) != self.row[column]]
         if differing:
             raise _BrokenError(f"made anew it differs in {', '.join(differing)}")
-        return f"made anew, the same in all {len(self.row)} columns"
+        return f"recomputed, equal in all {count(len(self.row), 'column')}"
 
     def _row_anew(self) -> dict[str, Any] | None:
         """Return the row as the builder makes it, None where it makes none.
