@@ -9,7 +9,7 @@ _CODE = re.compile(r"(?<!<pre>)<code>([^<]+)</code>")
 _HYPHENATED = re.compile(r"(?<!\S)(?=\S*-)\S{2,32}(?!\S)")
 
 
-_CONSOLE = re.compile(r'<div class="language-console highlight">(.*?)</div>', re.S)
+_CONSOLE = re.compile(r'<div class="highlight">((?:(?!</div>).)*?class="gp".*?)</div>', re.S)
 _TAG = re.compile(r"<[^>]+>")
 
 
@@ -30,7 +30,7 @@ def _copied(block: re.Match[str]) -> str:
             commands.append(line.removeprefix("$ "))
             is_continued = line.endswith("\\")
     text = escape("\n".join(commands))
-    return f'<div class="language-console highlight" data-copy="{text}">{block[1]}</div>'
+    return f'<div class="highlight" data-copy="{text}">{block[1]}</div>'
 
 
 def _marked(word: re.Match[str]) -> str:

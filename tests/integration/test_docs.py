@@ -224,7 +224,7 @@ def test_pages_are_short() -> None:
 
 def test_the_copy_button_of_a_console_block_copies_its_commands_alone() -> None:
     block = (
-        '<div class="language-console highlight"><pre><code><span><span class="gp">$ </span>'
+        '<div class="highlight"><pre><code><span><span class="gp">$ </span>'
         "goldpan<span> </span>mine \\\n<span>    --repo </span>A/B\n</span>"
         '<span class="go">mined &lt;1&gt;\n</span><span class="gp">$ </span>goldpan pair\n'
         "</code></pre></div>"
