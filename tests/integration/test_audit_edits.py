@@ -147,7 +147,7 @@ def test_what_cannot_be_told_has_its_reason_and_remedy(case: str, tmp_path: Path
     if case != "foreign":
         assert {span["time"] for span in found["evidence"]} == {None}
     (note,) = found["notes"]
-    assert note.startswith(f"Whether a text was edited since cannot be told of 1: {reason}")
+    assert note.startswith(f"Whether a text was edited later is unknown for 1: {reason}")
 
 
 def test_statements_and_hints_are_made_of_titles_bodies_and_comments(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspa
     audited = lab.dataset("qa")
     first_screen = audited.card.partition("## Use")[0]
     assert (
-        "Of 56 rows, 56 are free of all findings (solution-in-issue); 0 cannot be told."
+        "Of 56 rows, 56 are free of all findings (solution-in-issue); 0 cannot be judged."
         in first_screen
     )
     recorded = audited.provenance["files"]
@@ -92,7 +92,7 @@ def test_a_page_beside_the_card_tells_rows_with_findings_from_the_evidence(lab: 
     assert "- place-in-issue: **found**. partly: 0 of 1 files" in evidence
     assert "block in body, 2023-01-22" in evidence
     assert 'return "-+-".join("-" * width for width in widths)' in evidence
-    assert "solution-in-issue cannot tell 2: the fix adds no line" in page
+    assert "solution-in-issue cannot judge 2: the fix adds no line" in page
 
 
 def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspace) -> None:
@@ -113,7 +113,7 @@ def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
     result = lab.audit("code-edit", finding=["solution-in-issue", "place-in-issue"])
     assert result.findings[1].verdicts["found"] == 25
     assert (result.counts.flagged, result.counts.free, result.counts.untold) == (1, 26, 2)
-    sentence = "Of 29 rows, 26 are free of all findings (solution-in-issue); 2 cannot be told"
+    sentence = "Of 29 rows, 26 are free of all findings (solution-in-issue); 2 cannot be judged"
     assert sentence in lab.dataset("code-edit").card
     result = lab.audit("code-edit", finding="place-in-issue")
     assert "free of all" not in str(result)
@@ -191,7 +191,7 @@ def test_without_an_audit_of_these_rows_nothing_is_told_and_the_remedy_is_named(
         )
         assert done.exit_code == 0
         said = " ".join(done.stdout.split())
-        assert f"Rows carry no findings: {cause}. Run goldpan audit qa." in said
+        assert f"Rows include no audit findings: {cause}. Run goldpan audit qa." in said
         assert "findings" not in first_row(tmp_path / "inspect")["metadata"]
         with pytest.raises(DatasetError, match=cause):
             lab.dataset("qa").to_arrow(findings=True)
@@ -214,7 +214,7 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     lab.report(dataset="code-edit", output=whole)
     text = whole.read_text("utf-8")
     assert "free of all findings (solution-in-issue); " in text
-    assert "whether they have measures-nothing could be told of none" in text
+    assert "none could be judged for measures-nothing" in text
     assert "<mark>" in text.partition('class="passage"')[2]
     assert "no stored run answered it" in text
     page = tmp_path / "row.html"

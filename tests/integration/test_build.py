@@ -114,7 +114,7 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     assert (all_of_them.limit, all_of_them.written.rows) == (100, len(ids))
     capsys.readouterr()
     show(blocks_of(all_of_them))
-    assert "12 of the 100 rows of --limit: no more were available" in capsys.readouterr().out
+    assert "only 12 rows available, fewer than --limit 100" in capsys.readouterr().out
     show(blocks_of(five))
     assert "of --limit" not in capsys.readouterr().out
     with pytest.raises(UsageError, match="The limit is 0 rows"):
@@ -158,7 +158,7 @@ def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
     assert provenance["redactions"] == dict(built.redacted)
     stated = ", ".join(f"{kind} ({count})" for kind, count in sorted(built.redacted.items()))
     card = (built.written.directory / "README.md").read_text("utf-8")
-    assert f"made unreadable: {stated}. " in card
+    assert f"redacted: {stated}. " in card
 
 
 def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_the_command_prints_writes_and_speaks_json(tmp_path: Path) -> None:
     rows, section = tmp_path / "rows.csv", tmp_path / "changes.md"
     done = goldpan("diff", older, newer, "--output", rows, "--changelog", section, "--limit", "1")
     assert done.code == 0, done.err
-    assert "2 added, 1 gone, 0 changed, 0 in another split, 2 the same" in done.out
+    assert "2 added, 1 removed, 0 changed, 0 moved to another split, 2 unchanged" in done.out
     assert done.out.count("  added qa:") == 1
     assert section.read_text().startswith("## Changes\n\nCompared with the version")
     with rows.open(newline="") as file:

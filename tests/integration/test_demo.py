@@ -56,7 +56,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     _, printed = run_demo()
     root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
     assert "304 issues and 76 pull requests, nothing missing" in printed
-    assert "64 pull requests that fix an issue" in printed
+    assert "64 pull requests matched to the issue they fix" in printed
     assert "187 of 304 issues and 29 of 64 fixes kept" in printed
     assert "63 kept, 3 dropped, 1 for people" in printed
     for built in ("qa 56", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):

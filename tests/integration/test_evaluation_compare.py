@@ -113,7 +113,7 @@ def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) ->
     result = compared(workspace)
     assert result.deciding == DecidingRows("good", "near", differ, 200)
     assert 0 < differ < 200
-    said = f"{differ} of 200 rows decide between good and near: on the others they do not differ."
+    said = f"good and near differ on {differ} of 200 rows."
     assert said in sentences(result)
     add_run(workspace, data, "twin", 0.9)
     twins = compared(workspace).deciding
@@ -193,7 +193,7 @@ def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> Non
     runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
     rest = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     apart = sentences(rest)
-    assert apart[0].startswith("There is one model, ")
+    assert apart[0].startswith("Only ")
     assert "requirement_type: two has the highest macro_f1, " in apart[1]
     assert warnings(rest)[-1].startswith(left_out)
 

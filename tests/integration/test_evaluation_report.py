@@ -116,8 +116,8 @@ def test_a_report_begins_with_a_picture_and_three_sentences(report: Report) -> N
     assert re.search(r"cannot be told apart from (good|near) \(", first)
     assert second.startswith("On new tasks, ")
     assert "6 tasks with 360 test examples" in third
-    assert "less than 5 % of studies" in third
-    assert any("opened 18 times" in warning for warning in report.warnings)
+    assert "better means significant at 5 %, corrected for all pairs" in third
+    assert any("scored 18 times" in warning for warning in report.warnings)
     keys = ["ranking", "pairs", "ecser", "groups", "errors", "distance", "cost", "conditions"]
     assert [part.key for part in report.sections] == keys
 
@@ -219,7 +219,7 @@ def test_one_model_that_has_no_labels_is_still_reported(tmp_path: Path) -> None:
     add_run(workspace, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
     report = reported(workspace)
     assert report.picture is None
-    assert report.summary[0].startswith("There is one model, alone")
+    assert report.summary[0].startswith("Only alone was run")
     assert "ecser" not in {part.key for part in report.sections}
 
 
@@ -284,10 +284,10 @@ def test_rows_that_were_not_tested_are_not_shown(tmp_path: Path, rows: TaskData)
 def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
     options = {"protocol": "selu-paper", "depth": 1}
     report = reported(ran(tmp_path, two_labels(), "a", "b", share=0.9, **options))
-    assert "The test itself chose settings" in report.warnings[0]
+    assert "were chosen on the test set" in report.warnings[0]
     (row,) = tables(report, "conditions")["Protocols"].rows
     assert "Early stopping" in str(row)
-    assert "THE TEST ITSELF" in str(row)
+    assert "chosen on the TEST SET" in str(row)
 
 
 def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:

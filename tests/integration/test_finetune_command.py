@@ -77,7 +77,7 @@ def test_people_see_the_run_and_a_cutoff_as_of_any_model(root: Path) -> None:
     done = _say(root, *command, "--set", "cutoff=2023-09-15")
     assert ["finetuned-tiny-bert", "0"] in [line.split()[:2] for line in done.stdout.splitlines()]
     assert "macro_f1" in done.stdout
-    assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
+    assert "to compare with the model's cut-off 2023-09-15" in " ".join(done.stdout.split())
     (made,) = read_runs(WorkspaceLayout(root))
     assert made.dates.cutoff == "2023-09-15"
     refused = _say(root, *command, "--set", "cutoff=last year")

@@ -59,7 +59,7 @@ def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     home = tmp_path_factory.mktemp("plain")
     done = run(home, "gharchive", *DAY, "--source", str(source), "--workers", "1")
     assert done.code == 0, done.err
-    assert "GH Archive: 24 hours, 0 of them there before" in done.out
+    assert "GH Archive: 24 hours, 0 already downloaded" in done.out
     assert re.search(r"lines +1,440 *\n", done.out)
     assert re.search(r"events kept \(IssuesEvent\) +\d+ *\n", done.out)
     assert "Every hour is complete." in done.out

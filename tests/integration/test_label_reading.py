@@ -62,15 +62,15 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
         judge(screen, "0")
         code, told = screen.ended()
     assert code == 0
-    assert "drawn with seed 0: 4 rows; read by ana 4" in told
+    assert "sample of 4 rows, seed 0; read by ana 4" in told
     assert "right: 33% [6%, 79%]" in told
-    assert "1 not counted: cannot be judged" in told
+    assert "1 not counted: nobody could judge them" in told
     assert [row["label"] for row in kept(file)] == ["answers", "partly", "not", "cannot-tell"]
     with read(lab, "--sample", "4", "--reader", "ben") as screen:
         judge(screen, "1221")
         code, told = screen.ended()
     flat = " ".join(told.split())
-    assert "ana and ben say the same of 2 of 4 rows" in flat
+    assert "ana and ben agree on 2 of 4 rows" in flat
     assert "goldpan build qa --profile default --" in flat
 
     command = told[told.rindex("goldpan build") :].split()[1:]
@@ -110,7 +110,7 @@ def test_a_gold_set_of_other_rows_is_named(lab: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("repo,issue,label,comment_id\nocto/gem,1,answers,2\n", encoding="utf-8")
     done = attempt("evaluate", "labels", "qa", "--gold", str(gold), "--workspace", str(lab))
-    assert "no row of the dataset is in this set" in " ".join(done.out.split())
+    assert "no row of this dataset is in the gold set" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("family", ["code-edit", "issue-resolution"])
@@ -206,7 +206,7 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     elsewhere = LINE.replace("prospector/assay", "other/place")
     file.write_text(HEAD + LINE + gone + elsewhere, encoding="utf-8")
     done = attempt("evaluate", "labels", "qa", "--workspace", str(lab), "--gold", str(file))
-    assert "2 judged but not among these: gone, changed since, or of another" in done.out
+    assert "2 judged but no longer in the sample: removed, changed, or of another" in done.out
     assert "answers: answers 1, partly 0, not 0" in done.out
     built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
                     cwd=lab.parent)  # fmt: skip
@@ -219,5 +219,5 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     assert "f.csv: 0 of 4 rows judged, 1 judgements are of rows that are not here" in built.out
     card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
     first = card.partition("## Use")[0]
-    assert "In nine repositories" in first
+    assert "On nine held-out repositories" in first
     assert "No judgement in f.csv decides on any of these rows." in first

@@ -73,7 +73,7 @@ def test_without_a_token_what_an_update_cannot_see_is_told(tmp_path: Path) -> No
         (message,) = coverage_of(blind).unseen
         assert message.startswith("references from other repositories since 20")
         assert any(message in line for line in notes.lines)
-        end = f"Nothing is missing, except what cannot be seen without a token:\n  {message}"
+        end = f"Nothing is missing, except what is visible only with a token:\n  {message}"
         assert status_of(tmp_path).endswith(end)
         assert not [row for row in rows(tmp_path, "references") if refers(row, number)]
         seen = mine_twin(twin, tmp_path, "rest")

@@ -166,9 +166,9 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
     words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
     done = invoke("evaluate", *words)
-    assert "4 answers not valid" in done.stdout
+    assert "4 invalid answers" in done.stdout
     assert "answers: empty 4" in done.stdout
-    assert "400 tokens read and 80 written" in done.stdout
+    assert "400 input and 80 output tokens" in done.stdout
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout

@@ -161,8 +161,8 @@ def test_a_criterion_drops_as_many_in_every_place(usual: str) -> None:
 
 def test_verdicts_against_a_row_say_why_it_is_there(tmp_path: Path) -> None:
     text = read(make_workspace(tmp_path), make_datasets(tmp_path, rows=5))
-    assert "1 against that decide nothing about a fix pair (people)" in text
-    assert "3 on the issue, 1 against that the profile does not decide by (tone)" in text
+    assert "criteria keep the issue (against, without deciding: people)" in text
+    assert "2 of 3 criteria keep the issue (against, without deciding: tone)" in text
 
 
 def test_numbers_that_mean_the_same_are_equal_on_every_screen(tmp_path: Path) -> None:
@@ -226,8 +226,8 @@ def test_examples_show_their_evidence(tmp_path: Path) -> None:
     assert "<mark>3</mark>" in page
     assert "<mark>4</mark>" in page
     assert "no line end" in text
-    assert "Verdicts: 3 on the issue, all in favor" in text
-    assert "Verdicts: 1 on the fix pair, all in favor; 3 on the issue, all in favor" in text
+    assert "Verdicts: 3 of 3 criteria keep the issue" in text
+    assert "Verdicts: 1 of 1 criterion keeps the fix pair; 3 of 3 criteria keep the issue" in text
     assert f'href="https://github.com/{REPO}/issues/1"' in page
     assert f'href="https://github.com/{REPO}/pull/101"' in page
 
@@ -383,7 +383,7 @@ def test_colors_have_enough_contrast(usual: str) -> None:
             "ink": ("paper", "card", "code", "shade", "del", "ins", "del-mark", "ins-mark"),
             "soft": ("paper", "card", "shade", "blank"),
             "gold-ink": ("paper", "card"),
-            "lost-ink": ("paper", "card"),
+            "bad": ("paper", "card"),
             "link": ("paper", "card", "shade"),
             "yes": ("card",),
         }

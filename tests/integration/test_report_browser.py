@@ -146,9 +146,9 @@ def test_the_demos_report_is_short_and_its_contents_stay_in_sight(
     browser: Browser, tmp_path: Path, width: int, height: int
 ) -> None:
     browser.open(make_demo(tmp_path) / "report.html", width, height)
-    most = 12_500 if width < 800 else 7_000
+    most = 13_500 if width < 800 else 7_500
     assert browser.ask("document.documentElement.scrollHeight") < most
-    assert browser.ask("document.querySelectorAll('details[open]').length") == 0
+    assert browser.ask("document.querySelectorAll('details[open]').length") == 1
     browser.ask("document.documentElement.style.scrollBehavior = 'auto'; scrollTo(0, 1e6)")
     links = browser.ask(
         """[...document.querySelectorAll('nav a')].map(one => {
@@ -173,3 +173,25 @@ def test_tiles_leave_no_hole(browser: Browser, tmp_path: Path, width: int) -> No
     )
     assert len(ends) > 1
     assert max(ends) < 2
+
+
+def test_the_first_example_is_open_and_tiles_lead_to_their_datasets(
+    browser: Browser, tmp_path: Path
+) -> None:
+    browser.open(make_demo(tmp_path) / "report.html")
+    opened = browser.ask("[...document.querySelectorAll('.example > details')].map(e => e.open)")
+    assert opened[0]
+    assert not any(opened[1:])
+    assert browser.ask("document.querySelectorAll('.example .diff').length") > 0
+    links = browser.ask(
+        "[...document.querySelectorAll('.tiles a')].map(e => [e.textContent,"
+        " document.querySelector(e.getAttribute('href')).querySelector('h3').textContent])"
+    )
+    assert len(links) == 5
+    assert all(title.endswith(name) for name, title in links)
+    assert browser.ask("document.querySelector('.example summary code').textContent")
+    labels = browser.ask("document.querySelector('.labeled').innerText").split()
+    assert {"bug", "feature", "question"} <= set(labels)
+    lines = "[...document.querySelectorAll('tbody:last-child > tr:last-child > td:last-child')]"
+    widths = browser.ask(f"{lines}.map(e => getComputedStyle(e).borderBottomWidth)")
+    assert set(widths) == {"0px"}

@@ -119,7 +119,7 @@ def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
     assert len(output["missing"]) == 15
     assert "usergrid" not in output["missing"]
     done = invoke("tasks", "import", "story_points", path, "--workspace", tmp_path / "w")
-    assert "Partial: 15 projects were not given" in done.stdout
+    assert "Partial: 15 projects not given" in done.stdout
     assert "repo:usergrid: 2 are 480 fewer than the registry says" in done.stdout
 
 

@@ -168,7 +168,7 @@ def test_the_whole_chain_is_recomputed(
     assert done.code == 0, done.out + done.err
     assert "The whole chain holds." in done.out
     assert "tables: comments, commits, discussion_comments, discussions, edits" in done.out
-    assert "row: made anew, the same in all" in done.out
+    assert "row: recomputed, equal in all" in done.out
     assert {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")} == before
 
 
@@ -221,8 +221,8 @@ def test_a_forger_who_seals_each_file_anew_is_found(copy: WorkspaceLayout, tmp_p
     lab.build("qa")
     assert lab.check().damaged == ()
     found = broken(trace(copy, name, verify=True))
-    assert "entries.parquet is not what is made anew" in found["tables"]
-    assert "the tables as made anew are not those" in found["what was judged"]
+    assert "entries.parquet differs from what its inputs" in found["tables"]
+    assert "the tables as recomputed are not those" in found["what was judged"]
     done = verified(copy, name, tmp_path)
     assert done.code == 1
     assert "tables: does not hold: " in done.out
@@ -237,7 +237,7 @@ def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: WorkspaceLayout) 
     facts = read_provenance(directory)
     facts["files"]["data/test-00000-of-00001.parquet"]["sha256"] = file_digest(path)
     (directory / "provenance.json").write_bytes(sealed_json(facts))
-    assert broken(trace(copy, name, verify=True)) == {"row": "made anew it differs in title"}
+    assert broken(trace(copy, name, verify=True)) == {"row": "recomputed, it differs in title"}
 
 
 def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(

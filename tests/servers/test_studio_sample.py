@@ -33,10 +33,10 @@ def test_annotators_judge_a_sample(
     studio.answer(2, tasks[0], right)
     studio.answer(1, tasks[1], unsure)
     told = " ".join(goldpan(*words).out.split())
-    assert "drawn with seed 0: 3 rows; read by" in told
-    assert "say the same of 1 of 1 rows" in told
+    assert "sample of 3 rows, seed 0; read by" in told
+    assert "agree on 1 of 1 row" in told
     assert "1 not read by anyone yet" in told
-    assert "1 not counted: cannot be judged" in told
+    assert "1 not counted: nobody could judge them" in told
     assert counts in told
     studio.answer(2, tasks[2], wrong)
     goldpan(*words)

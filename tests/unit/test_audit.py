@@ -343,7 +343,7 @@ def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     assert audit(tmp_path, rows, findings=("solution-in-issue",)) == result
     assert file.read_bytes() == before
     shown = " ".join(getattr(block, "text", "") for block in blocks_of(result))
-    assert "Of 2 rows, 1 is free of all findings (solution-in-issue); 0 cannot be told" in shown
+    assert "Of 2 rows, 1 is free of all findings (solution-in-issue); 0 cannot be judged" in shown
 
 
 def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_rows_that_measure_nothing(
 @pytest.mark.parametrize(
     ("answers", "value", "tells", "ending"),
     [
-        (("1111", "0111", "0000", "0100"), 0.5, False, "[-0.27, +0.91]; 12 models would tell"),
+        (("1111", "0111", "0000", "0100"), 0.5, False, "[-0.27, +0.91]; 12 models would decide it"),
         (("1111", "0111") * 3 + ("0000", "0100") * 3, 0.5, True, "[+0.00, +0.81]"),
         (("1111", "0111", "1000", "0100"), 0, False, "[-0.57, +0.57]"),
     ],
@@ -95,7 +95,9 @@ def test_what_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     blind = {"most-changed-file": {"r0": True}, "m without title": {"r0": False}}
     found = find_measure(row, replace(several, blind=blind))
     assert (found.verdict, found.case) == ("found", "solved-without")
-    assert found.why == "most-changed-file must not be able to solve it, and does"
+    assert (
+        found.why == "solved by most-changed-file, a baseline or a model without the text or code"
+    )
     found = find_measure(row, replace(several, blind={"m without title": {"r0": False}}))
     assert found.verdict == "not-found"
 

@@ -150,7 +150,7 @@ def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: P
     assert "issues. Stated by the user: the license MIT of o/n.\n" in first
     unknown = write(tmp_path / "x", QA, examples(QA, 1), card=replace(card, label_accuracy=""))
     text = (unknown.directory / "README.md").read_text()
-    assert "How right they are was not measured." in text
+    assert "Their accuracy was not measured." in text
     assert "stated by the user" not in text
 
 

@@ -19,6 +19,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
 from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
+from goldpan.core.result import count
 from goldpan.core.sanitize import printable
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, Terminal, clean
@@ -137,7 +138,7 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
     left = [row for row in enumerate(sample.rows, 1) if row[1].item not in judged]
     if left and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"There is no terminal in which {reader} could read {len(left)} rows",
+            f"There is no terminal in which {reader} could read {count(len(left), 'row')}",
             "Run the command in a terminal, or have the rows read with --studio PROJECT",
         )
     terminal = Terminal(stderr=True, soft_wrap=False)

@@ -135,13 +135,13 @@ class RowCounts:
     def sentence(self) -> str:
         """How many rows are free of all, and for how many that is unknown; empty without names."""
         rows = f"Of {self.total:,} row{'' if self.total == 1 else 's'}"
-        others = f"whether they have {' or '.join(self.unjudged)} could be told of none"
+        others = f"none could be judged for {' or '.join(self.unjudged)}"
         if not self.names:
             return f"{rows}, {others}" if self.unjudged else ""
         are, names = "is" if self.free == 1 else "are", ", ".join(self.names)
         sentence = (
             f"{rows}, {self.free:,} {are} free of all findings ({names}); "
-            f"{self.untold:,} cannot be told"
+            f"{self.untold:,} cannot be judged"
         )
         return f"{sentence}; {others}" if self.unjudged else sentence
 

@@ -82,24 +82,24 @@ def find_place(row: Row, fix: Fix | None) -> Finding:
 
 
 def _places(row: Row, fix: Fix | None) -> tuple[list[_Place], str]:
-    """Return the places, and why their classes and functions cannot be told."""
+    """Return the places, and why their classes and functions cannot be identified."""
     if fix is None:
         path = row.column("changed_path")
-        untold = "classes and functions cannot be told without the change"
+        untold = "classes and functions cannot be identified without the change"
         return ([_Place(path, ())], untold) if path else ([], "")
     places, untold = [], ""
     for file in fix.files:
         language, before = language_of(file.path), fix.before.get(file.path)
         symbols: tuple[Symbol, ...] = ()
         if before and len(before) > LARGEST:
-            untold = "classes and functions of a large file cannot be told"
+            untold = "classes and functions of a large file cannot be identified"
         elif before and language and language.grammar:
             try:
                 symbols = symbols_around(before.encode(), language.grammar, file.places)
             except UsageError as error:
-                untold = f"{error.problem}: classes and functions cannot be told"
+                untold = f"{error.problem}: classes and functions cannot be identified"
         elif language and not before and file.old:
-            untold = "classes and functions cannot be told without the file before"
+            untold = "classes and functions cannot be identified without the file before"
         places.append(_Place(file.path, symbols))
     return places, untold
 

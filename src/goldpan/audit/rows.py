@@ -266,7 +266,7 @@ class Histories(ExitStack):
         if self._edited:
             notes.append(f"Edited after the fix was begun, or the answer given: {self._edited:,}")
         for why, count in self._untold.most_common():
-            notes.append(f"Whether a text was edited since cannot be told of {count:,}: {why}")
+            notes.append(f"Whether a text was edited later is unknown for {count:,}: {why}")
         return tuple(notes)
 
     def _times(self, repo: str, rows: Sequence[Row]) -> list[Times]:

@@ -72,7 +72,7 @@ def _with_case(row: Row, fix: Fix | None, found: Finding) -> Finding:
     if _is_found(row, fix, before):
         return replace(found, case="before-fix")
     if reasons := "; ".join(dict.fromkeys(why for _, _, why in versions if why)):
-        why = f"{found.why}, since when cannot be told: {reasons}"
+        why = f"{found.why}, but since when is unknown: {reasons}"
         return replace(found, case="when-unknown", why=why, remedy=row.times.remedy)
     # Today's versions of the texts that existed then differ from them by edits alone.
     edited = tuple(text for text, earlier, _ in versions if earlier)

@@ -22,6 +22,7 @@ from typing import Any
 from goldpan.audit.finding import Finding, FindingName
 from goldpan.audit.rows import Row, key_of
 from goldpan.core.proportions import wilson
+from goldpan.core.result import count
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
@@ -140,8 +141,7 @@ def _by_system(
 def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     """Return whether the row tells models apart."""
     if able := sorted(name for name, rows in outcomes.blind.items() if rows.get(row.key)):
-        does = "does" if len(able) == 1 else "do"
-        why = f"{' and '.join(able)} must not be able to solve it, and {does}"
+        why = f"solved by {' and '.join(able)}, a baseline or a model without the text or code"
         return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
@@ -155,7 +155,7 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     share = wilson(right, models)
     if right in (0, models):
         case = "all" if right else "none"
-        why = f"{case} of {models:,} models {'solve' if right else 'solves'} it"
+        why = f"{case} of {count(models, 'model')} {'solve' if right else 'solves'} it"
         if models >= _FEWEST:
             return Finding(NAME, "found", why, (), case, "", share.value, share.low, share.high)
         why += f", and {_FEWEST} would have to agree"
@@ -166,7 +166,7 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
         f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
     )
     if needed:
-        why += f"; {needed:,} models would tell"
+        why += f"; {count(needed, 'model')} would decide it"
     if high < 0:
         return Finding(NAME, "found", why, (), "reversed", "", value, low, high)
     return Finding(NAME, "not-found", why, (), "", "", value, low, high)

@@ -48,8 +48,8 @@ def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[st
         return ""
     whole, at_least_partly, rows = measured
     return (
-        f"In nine repositories that the points were not made on, {_share(whole, rows)} of such "
-        f"rows were whole answers and {_share(at_least_partly, rows)} held at least a part"
+        f"On nine held-out repositories, {_share(whole, rows)} of the answers chosen this way were "
+        f"complete and {_share(at_least_partly, rows)} at least partial"
     )
 
 
@@ -58,8 +58,8 @@ def fix_accuracy(profile: Profile) -> str:
     if not is_measured(profile):
         return ""
     return (
-        f"In seven other repositories, {_share(*_PAIRS)} of the pairs that merged, says-fixes, "
-        "issue-closed and one-to-one keep were fixes"
+        f"On seven other repositories, {_share(*_PAIRS)} of the pairs kept by the criteria merged, "
+        "says-fixes, issue-closed and one-to-one were fixes"
     )
 
 

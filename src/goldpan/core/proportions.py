@@ -38,7 +38,7 @@ class Estimate:
     def percent(self) -> str:
         """Return a share with its interval, in words."""
         if self.value is None or self.low is None or self.high is None:
-            return "cannot be told"
+            return "unknown"
         return f"{self.value:.0%} (95 % interval {self.low:.0%} to {self.high:.0%})"
 
 

@@ -234,7 +234,11 @@ def count(number: int, noun: str) -> str:
     """Return a number with its noun: 1 task, 2 tasks."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+    if noun.endswith("criterion"):
+        return f"{number:,} {noun.removesuffix('on')}a"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
 def is_numeric(table: Table, column: int) -> bool:

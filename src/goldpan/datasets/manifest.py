@@ -298,7 +298,7 @@ def _state_labels(record: DatasetRecord) -> LabelStatement:
     by = f" and the review {' and '.join(reviews)}" if reviews else ", without a review"
     threshold = f", with at least {card.label_threshold}" if card.label_threshold else ""
     measured_on: _Measured = "nothing"
-    accuracy = "How right they are was not measured."
+    accuracy = "Their accuracy was not measured."
     judged = [score for score in written.scores if score.labelled]
     others = [score.gold for score in written.scores if not score.labelled]
     if judged:

@@ -20,6 +20,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from goldpan.core.errors import GitError
+from goldpan.core.result import count
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.git.objects import Objects
@@ -129,7 +130,7 @@ def prefetch(
     if not absent:
         return Prefetched(0, 0, 0)
     remote = find_remote(clone.stem, address, token, host)
-    title = f"Fetching {len(absent):,} files"
+    title = f"Fetching {count(len(absent), 'file')}"
     waiting = [absent]
     missing = requests = 0
     while waiting:

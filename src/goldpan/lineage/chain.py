@@ -24,6 +24,7 @@ from goldpan.builders.repository_rows import write_rows
 from goldpan.builders.request import AS_MINED, BuildRequest
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.plugins.loading import plugin_command
+from goldpan.core.result import count
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, seal_of_parquet
@@ -155,7 +156,7 @@ class _Chain:
         names = self.row.get("raw") or ()
         if missing := [name for name in names if name not in records]:
             raise _BrokenError(f"{directory} has no reply {missing[0]}")
-        return f"{len(records):,} records as they came, {len(names):,} of them the row's"
+        return f"{count(len(records), 'record')} intact, {len(names):,} of this row"
 
     def _objects(self) -> str:
         clone = self.stored.clone(self.repo)
@@ -172,7 +173,7 @@ class _Chain:
                 head = f"{read.kind} {len(read.data)}\0".encode()
                 if hashlib.sha1(head + read.data, usedforsecurity=False).hexdigest() != id_:
                     raise _BrokenError(f"the object {id_} has another digest")
-        return f"packs and refs as git and goldpan clone left them, {len(ids)} objects of the row"
+        return f"packs and refs intact, {count(len(ids), 'object')} of this row"
 
     def _tables(self) -> str:
         normalize(self.anew, self.repo, _QUIET, workers=1)
@@ -194,10 +195,10 @@ class _Chain:
 
     def _judged(self) -> str:
         self._need_rules()
-        for name, workspace in (("made anew", self.anew), ("stored", self.stored)):
+        for name, workspace in (("recomputed", self.anew), ("stored", self.stored)):
             if inputs_digest(workspace, self.repo) != self.inputs["tables"]:
                 raise _BrokenError(f"the tables as {name} are not those of provenance.json")
-        return "these tables are those that provenance.json names"
+        return "the tables match provenance.json"
 
     def _verdicts(self) -> str:
         self._need_rules()
@@ -239,8 +240,8 @@ class _Chain:
             raise _BrokenError("the builder makes no such row of what is there")
         differing = [column for column in self.row if made.get(column) != self.row[column]]
         if differing:
-            raise _BrokenError(f"made anew it differs in {', '.join(differing)}")
-        return f"made anew, the same in all {len(self.row)} columns"
+            raise _BrokenError(f"recomputed, it differs in {', '.join(differing)}")
+        return f"recomputed, equal in all {count(len(self.row), 'column')}"
 
     def _row_anew(self) -> dict[str, Any] | None:
         """Return the row as the builder makes it, None where it makes none.
@@ -302,8 +303,8 @@ class _Chain:
             if not stored.exists():
                 raise _BrokenError(f"{stored} is gone")
             if seal_of_parquet(stored) != seal_of_parquet(anew):
-                raise _BrokenError(f"{stored} is not what is made anew of what it rests on")
-        return f"{', '.join(path.stem for path in tables)}: made anew, the same bytes"
+                raise _BrokenError(f"{stored} differs from what its inputs give when recomputed")
+        return f"{', '.join(path.stem for path in tables)}: recomputed, same bytes"
 
     def _recorded(self, name: str, path: Path) -> None:
         """Compare a file with the digest that provenance names."""

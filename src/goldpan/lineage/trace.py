@@ -115,7 +115,7 @@ def trace(
     chain: tuple[Link, ...] = ()
     if verify:
         provenance = read_provenance(directory)
-        published = Link("file", True, f"the split {split} is as provenance.json names it")
+        published = Link("file", True, f"the split {split} matches provenance.json")
         chain = (*verify_chain(workspace, example, provenance), published)
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]

@@ -6,16 +6,18 @@ that was killed between the two finds it again at the endpoint, instead of payin
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import count, groupby, islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from goldpan.core.result import count
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.budget import CostBudget
@@ -170,7 +172,7 @@ class Batcher:
             "id",
         )
         self._store.begin_batch(batch, requests)
-        tries = count()
+        tries = itertools.count()
 
         def create() -> RemoteBatch:
             # A try whose reply was lost may have made the batch: a second one would be paid for.
@@ -186,7 +188,7 @@ class Batcher:
         remote = self._guarded(create, "id")
         self._store.name_batch(replace(batch, id=remote.id))
         self.sent += len(requests)
-        self._note(f"Batch {remote.id} holds {len(requests):,} requests")
+        self._note(f"Batch {remote.id} holds {count(len(requests), 'request')}")
 
     def _take(self, batch: Batch, remote: RemoteBatch, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
@@ -217,7 +219,9 @@ class Batcher:
             self._budget.release(key)
         self._store.end_batch(batch)
         lost = len(unanswered) + len(again)
-        self._note(f"Batch {batch.id} is {remote.status}; {lost:,} requests have no answer")
+        self._note(
+            f"Batch {batch.id} is {remote.status}; {count(lost, 'request')} without an answer"
+        )
 
     def _keep(self, batch: Batch, key: str, reply: ModelReply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))

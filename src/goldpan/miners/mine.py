@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from goldpan.core.errors import GoldpanError, MiningError, QueryError
-from goldpan.core.result import Result
+from goldpan.core.result import Result, count
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -258,8 +258,8 @@ class Crawl:
 
 
 def _describe(estimate: CostEstimate) -> str:
-    points = f", {estimate.points:,} points" if estimate.points else ""
-    return f"{estimate.requests:,} requests{points}, {duration(estimate.seconds)}"
+    points = f", {count(estimate.points, 'point')}" if estimate.points else ""
+    return f"{count(estimate.requests, 'request')}{points}, {duration(estimate.seconds)}"
 
 
 def duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol, cast
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.resources import available_memory, explain
+from goldpan.core.result import count
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.announced import chosen_path
@@ -97,7 +98,8 @@ class MinedRepositories:
 
 def summary(result: MineResult) -> str:
     """Return the figures of a result in a few words."""
-    return f"{result.tables.get('entries', 0):,} entries, {result.requests:,} requests"
+    entries = count(result.tables.get("entries", 0), "entry")
+    return f"{entries}, {count(result.requests, 'request')}"
 
 
 def mine_many(

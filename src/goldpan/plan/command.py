@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import count
 from goldpan.core.values import LOCAL, Execution, output_file, several
 from goldpan.workspace.workspace import Workspace
 
@@ -146,6 +147,6 @@ def page_addition(units: PlanStatus) -> Addition:
     noun = "unit" if len(failed) == 1 else "units"
     return Addition(
         Section("plan", "Plan", (*tables, *([folded(table, 40)] if others else []))),
-        f"{fresh:,} of the {len(units):,} units of the plan are up to date.",
+        f"{fresh:,} of {count(len(units), 'unit')} of the plan up to date.",
         (f"{len(failed):,} {noun} of the plan failed: {listed(failed)}.",) if failed else (),
     )

@@ -12,7 +12,7 @@ from goldpan.builders.request import NOT, VERIFIED
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import imported
-from goldpan.core.result import json_data
+from goldpan.core.result import count, json_data
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
@@ -246,7 +246,7 @@ def _published(step: Step) -> dict[str, Any]:
 
 def _published_line(_: Step, results: Results) -> str:
     (result,) = results
-    what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
+    what = f"{count(len(result.changes), 'file')} sent" if result.changes else "the same content"
     return f"{result.url}: {what}{f', tag {result.tag}' if result.tag else ''}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import MiningError
-from goldpan.core.result import json_data
+from goldpan.core.result import count, json_data
 from goldpan.datasets.licenses import stated_license
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import Record
@@ -117,7 +117,7 @@ def _entries(step: Step, _: object = None) -> list[Path]:
 
 def _normalized_line(_: Step, results: Results) -> str:
     entries = sum(rows["entries"] for counts in results for rows in counts.tables.values())
-    return f"{entries:,} issues and pull requests from the raw replies"
+    return f"{count(entries, 'entry')} from the raw replies"
 
 
 NORMALIZE = Stage(
@@ -209,7 +209,7 @@ DUPLICATES = Stage(
     settings=lambda step: asdict(_searched(step)[1]),
     reads_issues=True,
     writes=_duplicates_file,
-    summary=lambda _, found: f"{len(found[0]):,} issues have duplicates",
+    summary=lambda _, found: f"{count(len(found[0]), 'issue')} with duplicates",
 )
 
 

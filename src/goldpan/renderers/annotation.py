@@ -56,9 +56,9 @@ def _pulled(result: PullResult) -> Iterator[Line]:
     if result.configuration_changed:
         yield Line("  The form was changed on the server")
     if result.gone:
-        yield Line(f"  Answers of the pull before that were deleted there: {result.gone:,}")
+        yield Line(f"  Answers deleted on the server since the last pull: {result.gone:,}")
     if result.foreign:
-        yield Line(f"  Tasks there that Goldpan did not push: {result.foreign:,}")
+        yield Line(f"  Tasks on the server that Goldpan did not push: {result.foreign:,}")
     for task in result.unreadable[:_MOST]:
         yield Line(f"  The server cannot export task {task}: check it there")
 
@@ -74,12 +74,10 @@ def progressed(result: Progress) -> Iterator[Block]:
     if result.pulled_at is not None:
         yield Line(
             f"As of the pull of {result.pulled_at:%Y-%m-%d %H:%M} UTC: "
-            f"goldpan annotate pull --project {result.project} fetches what came later"
+            f"goldpan annotate pull --project {result.project} fetches newer answers"
         )
     if result.passed_over:
-        yield Line(
-            f"Skipped and without answers, for somebody else to answer: {result.passed_over:,}"
-        )
+        yield Line(f"Skipped, and needing another annotator: {result.passed_over:,}")
     yield Table(
         ("annotator", "answers", "skipped", "other", "doubts", "seconds per task"),
         [
@@ -92,7 +90,7 @@ def progressed(result: Progress) -> Iterator[Block]:
     )
     yield from _suggestions(result.annotators)
     if result.work_left is not None:
-        yield Line(f"Left: {result.work_left} of one person's work")
+        yield Line(f"Remaining: {result.work_left} of one person's work")
     if result.ends_at is not None:
         yield Line(f"At this pace it will be finished on {result.ends_at:%Y-%m-%d}")
     yield Line(f"Annotators start at {result.page}")
@@ -102,7 +100,7 @@ def _suggestions(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
     """Yield how often people kept the suggestions: agreement of such answers is no proof."""
     if not any(annotator.filled_in for annotator in annotators):
         return
-    yield Line("Not blind: people who see the same suggestion agree more than they would")
+    yield Line("Not blind: annotators who see the same suggestion agree more often")
     for own in annotators:
         if own.filled_in:
             share = f"{own.accepted / own.filled_in:.0%}"
@@ -115,7 +113,7 @@ def agreed(result: Agreements) -> Iterator[Block]:
     """Yield raw agreement, kappa and alpha of each field, and the conflicts."""
     yield from _suggestions(result.annotators)
     for field in result.fields:
-        rated = f"{field.items:,} rated by two or more, {field.single:,} by one alone"
+        rated = f"{field.items:,} rated by two or more people, {field.single:,} by one"
         yield from _agreement(field, Line(f"  {rated}"))
     if result.dataset is not None:
         yield from _agreement(result.dataset)
@@ -172,8 +170,8 @@ def running(result: Running) -> Iterator[Block]:
     yield Line(f"  {result.owner.address}  password {result.owner.password}")
     if result.exposed:
         yield Line(
-            "Whoever reaches this address sees the sign-in page, and whoever has the link all "
-            "projects; passwords and texts travel unencrypted. Use a network that you trust"
+            "Anyone who can reach this address sees the sign-in page, and anyone with the link all "
+            "projects; passwords and texts are not encrypted. Use a network that you trust"
         )
     yield Line("goldpan annotate push and pull find it automatically, with the same --workspace")
 
@@ -185,8 +183,8 @@ def reviewed(result: ReviewResult) -> Iterator[Block]:
     yield from map(Line, basis_sentences(result.basis))
     if not result.dry_run and not result.complete:
         yield Line(
-            "Requests have no answer: check --base-url, --model and the settings, and run the "
-            "same command again"
+            "Some requests got no answer: check --base-url, --model and the settings, then run "
+            "the same command again"
             if result.failed
             else "Some requests remain: run the same command again"
         )
@@ -211,10 +209,10 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
     for words, number in [*result.failed.items()][:_MOST_FAILURES]:
         yield Line(f"  no answer, {count(number, 'time')}: {words}")
     usage = result.usage
-    estimated = " (estimated: the endpoint counts none)" if usage.estimated else ""
+    estimated = " (estimated: the endpoint reports none)" if usage.estimated else ""
     yield Line(
         f"{count(result.sent, 'request')} sent, {result.answered:,} answered from the archive, "
-        f"{count(usage.input, 'token')} read and {usage.output:,} written{estimated}, cost "
+        f"{usage.input:,} input and {usage.output:,} output tokens{estimated}, cost "
         f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
 

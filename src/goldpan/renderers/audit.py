@@ -33,7 +33,7 @@ def audited(result: AuditResult) -> Iterator[Block]:
     )
     for count in result.findings:
         for why, rows in count.untold.items():
-            yield Line(f"{count.name} cannot tell {rows:,}: {why}")
+            yield Line(f"{count.name} cannot judge {rows:,}: {why}")
     for example in result.examples:
         yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
         for span in example.finding.evidence[:2]:

@@ -30,22 +30,22 @@ _ACCESS = {"public": "public", "built": "built", "request": "on request", "no-co
 @renders(ImportResult)
 def imported(result: ImportResult) -> Iterator[Block]:
     """Yield the splits, and every count that differs."""
-    yield Title(result.task.name, f": {result.written.rows:,} rows")
+    yield Title(result.task.name, f": {count(result.written.rows, 'row')}")
     yield Table(("split", "rows"), [(split.name, split.rows) for split in result.written.splits])
     yield from result.written.dropped_blocks("their text is")
     if result.unlabeled:
-        yield Line(f"  {result.unlabeled:,} left out: without an answer")
+        yield Line(f"  {result.unlabeled:,} left out: no label")
     yield from map(Line, result.warnings())
     if result.missing:
         names = ", ".join(result.missing[:_MOST_MISSING])
         more = " and more" * (len(result.missing) > _MOST_MISSING)
-        yield Line(f"Partial: {len(result.missing)} projects were not given: {names}{more}")
+        yield Line(f"Partial: {count(len(result.missing), 'project')} not given: {names}{more}")
     absent = {f"{PROJECT}{name}" for name in result.missing}
     for check in result.checks:
         if not check.exact and check.what not in absent:
             yield Line(f"{check.what}: {check.difference} than the registry says")
     if result.exact and result.checks:
-        yield Line(f"All {len(result.checks)} counts match the registry.")
+        yield Line(f"The counts match the registry ({len(result.checks)} checked).")
     for check in result.announced:
         if not check.exact and not result.missing:
             yield Line(f"{check.what} says {check.expected:,}: {check.difference}")
@@ -79,7 +79,7 @@ def page(result: TaskPage) -> Iterator[Block]:
         shown = f" ({label.text})" if label.text != label.name else ""
         yield Line(f"  {label.name}{shown}: {label.description}")
     if len(task.labels) > _MOST_LABELS:
-        yield Line(f"  and {len(task.labels) - _MOST_LABELS} more labels")
+        yield Line(f"  and {count(len(task.labels) - _MOST_LABELS, 'more label')}")
     yield Title("Prompt")
     yield from (Line(f"  {part}") for part in task.prompt.fill("...").strip().split("\n"))
 
@@ -130,33 +130,34 @@ def checked(result: CheckedFiles) -> Iterator[Block]:
     """Yield every problem and their number."""
     yield from (Line(str(problem)) for problem in result.problems)
     found = count(len(result.problems), "problem") if result.problems else "no problem"
-    yield Line(f"{result.tasks} tasks, {found}")
+    yield Line(f"{count(result.tasks, 'task')}, {found}")
 
 
 @renders(ContaminationResult)
 def contaminated(result: ContaminationResult) -> Iterator[Block]:
     """Yield the rows that occur in other data."""
-    share = f"{result.contaminated:,} of {result.rows:,} rows ({result.share:.1%})"
-    yield Line(f"{result.dataset}: {share} also occur in what it was compared with")
+    share = f"{result.contaminated:,} of {count(result.rows, 'row')} ({result.share:.1%})"
+    yield Line(f"{result.dataset}: {share} also found in the data it was compared with")
     yield Line(f"  compared: {', '.join(result.columns)}")
     for other in result.against:
-        yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
+        sizes = f"{count(other.rows, 'row')}, {count(other.items, 'item')}"
+        yield Title(other.against, f": {sizes}")
         yield Line(f"  compared: {', '.join(other.columns)}")
         for kind, rows in other.kinds.items():
             yield Line(f"  {rows:,} by {kind}")
         if other.same_repository is not None:
             yield Line(
-                f"  {other.same_repository:,} are of a repository that occurs there, which "
-                "alone is no evidence"
+                f"  {other.same_repository:,} from a repository that is in that data too, which "
+                "is no evidence by itself"
             )
         if other.common:
-            yield Line(f"  {other.common:,} n-grams left out as common")
+            yield Line(f"  {count(other.common, 'common n-gram')} left out")
     if result.evidence:
-        yield Title("Rows, by which evidence and with which item:")
+        yield Title("Rows with their evidence and the matching item:")
     for item in result.evidence:
         shared = f" ({item.shared:,})" if item.shared else ""
         yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
-    yield Title("Not seen:")
+    yield Title("Not detected by this search:")
     for line in result.unseen:
         yield Line(f"  {line}")
 
@@ -166,13 +167,14 @@ def differing(result: DiffResult) -> Iterator[Block]:
     """Yield the changes and their reasons."""
     for age, version in (("old", result.old), ("new", result.new)):
         yield Line(
-            f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
+            f"{age}: {version.directory} ({count(version.rows, 'example')}, content "
+            f"{version.content})"
         )
     is_counted = result.changed and result.changed_in_task is not None
     in_task = f" ({result.changed_in_task:,} of them in input or target)" if is_counted else ""
     yield Line(
-        f"{result.added:,} added, {result.gone:,} gone, {result.changed:,} changed{in_task}, "
-        f"{result.moved:,} in another split, {result.same:,} the same"
+        f"{result.added:,} added, {result.gone:,} removed, {result.changed:,} changed{in_task}, "
+        f"{result.moved:,} moved to another split, {result.same:,} unchanged"
     )
     reasons = [(reason.change, reason.rows, reason.reason) for reason in result.reasons]
     yield from _table(("change", "rows", "why"), reasons)
@@ -181,8 +183,8 @@ def differing(result: DiffResult) -> Iterator[Block]:
     yield from _table(("column", "rows"), list(result.columns.items()))
     for verb, names in (
         ("New columns", result.columns_added),
-        ("Columns that are gone", result.columns_gone),
-        ("Columns of another type, not compared", result.columns_retyped),
+        ("Removed columns", result.columns_gone),
+        ("Columns whose type changed (not compared)", result.columns_retyped),
     ):
         if names:
             yield Line(f"{verb}: {', '.join(names)}")
@@ -203,13 +205,13 @@ def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Itera
 def exported(result: ExportResult) -> Iterator[Block]:
     """Yield how many rows were written and left out, and the next step."""
     for split, rows in result.rows.items():
-        yield Line(f"{split}: {rows:,} rows")
+        yield Line(f"{split}: {count(rows, 'row')}")
     for reason, rows in result.left_out.items():
         yield Line(f"left out, {reason}: {rows:,}")
     if result.audit:
-        yield Line("Rows carry the findings of their audit")
+        yield Line("Rows include the findings of their audit")
     elif result.lacking:
-        yield Line(f"Rows carry no findings: {result.lacking}")
+        yield Line(f"Rows include no audit findings: {result.lacking}")
     yield Line(f"Written to {result.directory}")
     yield Line(f"Next: {result.next}")
 
@@ -221,16 +223,16 @@ def exported(result: ExportResult) -> Iterator[Block]:
 def published(result: PublishResult) -> Iterator[Block]:
     """Yield the changes, and where the dataset was or would be published."""
     for change in result.changes[:_MOST_CHANGES]:
-        yield Line(f"  {change.action} {change.path} {change.size:,} bytes")
+        yield Line(f"  {change.action} {change.path} {count(change.size, 'byte')}")
     if len(result.changes) > _MOST_CHANGES:
         yield Line(f"  and {len(result.changes) - _MOST_CHANGES:,} more")
     if result.dry_run:
         yield Line(f"Nothing was sent. All checks passed; it would go to {result.url}")
         if not result.compared:
-            yield Line("Without a token, the Hub's present content was not checked.")
+            yield Line("The current content of the Hub was not checked: no token was given.")
         return
     if not result.changes:
-        yield Line(f"{result.url} already has the same content")
+        yield Line(f"{result.url} already has this content")
     else:
         yield Line(f"Published as {result.url} in commit {result.commit}")
     if result.tag:
@@ -241,44 +243,49 @@ def published(result: PublishResult) -> Iterator[Block]:
 def scored(result: GoldScore) -> Iterator[Block]:
     """Yield the shares that are right, each with its interval."""
     part = f", half {result.half}" if result.half else ""
-    labelled = f"{result.labelled:,} of {result.rows:,} rows are labelled"
-    yield Title(result.gold, f"{part}: {labelled}")
+    labeled = f"{result.labelled:,} of {count(result.rows, 'row')} labeled"
+    yield Title(result.gold, f"{part}: {labeled}")
     if result.sample:
         yield from _reading(result.sample)
-    counts = ", ".join(f"{label} {count:,}" for label, count in result.labels.items())
+    counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
     if not result.labelled:
-        yield Line("  no row of the dataset is in this set, which may be of others")
+        yield Line("  no row of this dataset is in the gold set: was it made for another one?")
         return
     yield Line(f"  {result.kind}: {counts}")
     yield Line(f"  right: {_share(result.right)}")
     if "partly" in result.labels:
         yield Line(f"  right at least in part: {_share(result.at_least_partly)}")
     if not result.sample:
-        yield Line(f"  of {result.there:,} issues that have one, kept: {_share(result.kept)}")
+        having = f"{count(result.there, 'issue')} with such an answer or fix"
+        yield Line(f"  recall, of {having}: {_share(result.kept)}")
 
 
 def _reading(sample: SampleScore) -> Iterator[Line]:
     """Yield who read how much of a sample, how far they agree, and what is missing."""
     readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
-    yield Line(f"  drawn with seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
+    drawn = count(sample.drawn, "row")
+    yield Line(f"  sample of {drawn}, seed {sample.seed}; read by {readers}")
     for pair in sample.pairs:
         kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
-        both = f"  {' and '.join(pair.readers)} say the same of {pair.same:,} of {pair.rows:,} rows"
+        agreed = f"agree on {pair.same:,} of {count(pair.rows, 'row')}"
+        both = f"  {' and '.join(pair.readers)} {agreed}"
         yield Line(f"{both}; Cohen's kappa {kappa}")
     missing = {
         "not read by anyone yet": sample.drawn - sample.read,
-        "not counted: cannot be judged": sample.cannot_tell,
-        "judged differently without a majority: the less favourable judgement counts": (
+        "not counted: nobody could judge them": sample.cannot_tell,
+        "judged differently without a majority: the less favorable judgment counts": (
             sample.differing
         ),
-        "judged but not among these: gone, changed since, or of another dataset": sample.elsewhere,
+        "judged but no longer in the sample: removed, changed, or of another dataset": (
+            sample.elsewhere
+        ),
     }
-    yield from (Line(f"  {count:,} {reason}") for reason, count in missing.items() if count)
+    yield from (Line(f"  {number:,} {reason}") for reason, number in missing.items() if number)
 
 
 def _share(estimate: Estimate) -> str:
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "cannot be told"
+        return "unknown"
     return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"
 
 
@@ -300,10 +307,10 @@ def added(result: AddedTask) -> Iterator[Block]:
     answers = {
         "regression": "numbers",
         "binary": f"the positive class is {', the other '.join(row[0] for row in cells)}",
-    }.get(task.type, f"{len(names):,} labels")
+    }.get(task.type, count(len(names), "label"))
     yield Line(f"{result.file}: {task.type}, {answers}")
     if result.doubts:
-        yield Line("Look at these rows before you trust a score:")
+        yield Line("Check these rows before you trust a score:")
     yield from (Line(f"  {doubt}") for doubt in result.doubts)
     if not result.imported.written.report.lacking:
         yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")

@@ -33,7 +33,7 @@ def demo(result: DemoResult) -> Iterator[Block]:
     yield Line("")
     yield Table(("stage", "what it made"), list(_stages(result)))
     if not result.is_reviewed:
-        yield Line(f"No review: {result.workspace / 'reviews'} has none of the demo's answers.")
+        yield Line(f"No review: the demo's answers are not in {result.workspace / 'reviews'}.")
     for row in result.shown:
         yield Title(row.id, f", a row of {result.workspace / 'datasets' / 'qa'}")
         cells = [("title", line(row.title, _LONGEST)), ("answer", line(row.answer, _LONGEST))]
@@ -50,7 +50,7 @@ def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
     issues, pairs = result.funnels.issues, result.funnels.pairs
     known: Mapping[str, str] = {
         "mine": _mined(result),
-        "pair": f"{pairs.rows:,} pull requests that fix an issue",
+        "pair": f"{pairs.rows:,} pull requests matched to the issue they fix",
         "filter": f"{issues.kept:,} of {issues.rows:,} issues and {pairs.kept:,} of "
         f"{pairs.rows:,} fixes kept, each verdict with its reason",
         "dataset": ", ".join(f"{name} {rows:,}" for name, rows in result.datasets.items()),

@@ -45,30 +45,29 @@ def protocol(result: Protocol) -> Iterator[Block]:
 @renders(ResolvedResult)
 def resolved(result: ResolvedResult) -> Iterator[Block]:
     """Yield how many issues are resolved, and what similarity says of the same patches."""
-    share, count = result.resolved, result.counts.get("resolved", 0)
+    share, resolved = result.resolved, result.counts.get("resolved", 0)
     if share.value is not None:
-        yield Line(
-            f"{count:,} of {len(result.resolutions):,} issues are resolved, {share.value:.1%} "
-            f"[{share.low:.1%}, {share.high:.1%}]"
-        )
+        issues = count(len(result.resolutions), "issue")
+        interval = f"[{share.low:.1%}, {share.high:.1%}]"
+        yield Line(f"{resolved:,} of {issues} resolved, {share.value:.1%} {interval}")
     yield Table(
         ("outcome", "rows", "meaning"),
         [(outcome, rows, EXPLAINED[outcome]) for outcome, rows in result.counts.items()],
     )
     if undone := sum(bool(resolution.restored) for resolution in result.resolutions):
         yield Line(
-            f"{undone:,} patches change tests or what configures them, which was undone (--json)"
+            f"Changes to tests or their settings were undone in {count(undone, 'patch')} (--json)"
         )
-    for name, similarity in (("resolve", result.right), ("do not", result.wrong)):
+    for name, similarity in (("resolved", result.right), ("failed", result.wrong)):
         if similarity.codebleu is not None:
             yield Line(
-                f"Of {similarity.patches:,} patches that {name}, CodeBLEU is "
-                f"{similarity.codebleu:.3f}, {similarity.exact:,} equal the merged fix"
+                f"{count(similarity.patches, 'patch')} that {name}: mean CodeBLEU "
+                f"{similarity.codebleu:.3f}, {similarity.exact:,} identical to the merged fix"
             )
     if result.separation is not None:
         yield Line(
-            "CodeBLEU puts a patch that resolves its issue above one that does not in "
-            f"{result.separation:.0%} of pairs (50% is guessing)"
+            "CodeBLEU ranks a patch that resolves its issue above one that does not in "
+            f"{result.separation:.0%} of pairs (50% is chance)"
         )
 
 
@@ -76,13 +75,13 @@ def resolved(result: ResolvedResult) -> Iterator[Block]:
 def suspects(result: LabelErrors) -> Iterator[Block]:
     """Yield which labels are suspect."""
     yield Line(
-        f"{result.task}: {result.suspects:,} of {result.rows:,} rows are suspect; out of fold, "
-        f"{result.right_out_of_fold:.1%} of the decisions are as the labels say"
+        f"{result.task}: {result.suspects:,} of {count(result.rows, 'label')} suspect; "
+        f"cross-validated accuracy {result.right_out_of_fold:.1%}"
     )
     for row in result.ranked:
         stated, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
         mark = "" if row.suspect else " (not suspect)"
-        yield Line(f"  {row.id}: {stated}, rather {rather}; margin {row.margin:+.2f}{mark}")
+        yield Line(f"  {row.id}: {stated}, predicted {rather}; margin {row.margin:+.2f}{mark}")
         yield Line(f"    {row.text}")
 
 
@@ -155,7 +154,7 @@ def _caution_of_cutoff(dates: RowDates) -> str:
         return ""
     dated = dates.until + dates.after
     if not dated:
-        return f"No test row has a date, so the cut-off {dates.cutoff} says nothing"
+        return f"No test row has a date to compare with the model's cut-off {dates.cutoff}"
     undated = f"; {dates.undated:,} have no date" if dates.undated else ""
     return (
         f"{dates.until:,} of {dated:,} test rows are from {dates.cutoff} or before, the model's "
@@ -171,8 +170,8 @@ def cautions_of_steps(learning: Learning) -> list[str]:
     if not steps or min(steps) >= FEWEST_STEPS:
         return []
     return [
-        f"Warning: it learned in {min(steps):,} steps, too few for a model to change much (from "
-        f"{FEWEST_STEPS} on it does): give more --epochs or a smaller --set batch"
+        f"Warning: it was trained for only {count(min(steps), 'step')}; use at least "
+        f"{FEWEST_STEPS}, by more --epochs or a smaller --set batch"
     ]
 
 
@@ -192,7 +191,7 @@ def _label_blocks(scores: Scores) -> Iterator[Block]:
     ]
     yield Table(("  label", *names, "rows"), cells)
     if len(counts) > _LABELS:
-        yield Line(f"  and {len(counts) - _LABELS:,} more labels in result.json")
+        yield Line(f"  and {count(len(counts) - _LABELS, 'more label')} in result.json")
 
 
 def by_blocks(by: ByColumn) -> Iterator[Block]:

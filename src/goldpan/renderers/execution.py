@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, renders
+from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.execution.proof import EXPLAINED
 from goldpan.execution.verify import Verification
 
@@ -16,25 +16,25 @@ def verified(result: Verification) -> Iterator[Block]:
         yield Line(result.dataset)
     yield Table(
         ("verdict", "rows", "meaning"),
-        [(verdict, count, EXPLAINED[verdict]) for verdict, count in result.counts.items()],
+        [(verdict, rows, EXPLAINED[verdict]) for verdict, rows in result.counts.items()],
     )
     yield Line(f"Isolated by: {result.isolation}")
     if undated := sum(bool(record.environment.get("fallback")) for record in result.records):
         yield Line(
-            f"{undated:,} rows have packages of any date, because those of their commit's date "
-            "cannot be installed (build.log says why)"
+            f"{count(undated, 'row')} built with current packages, because those of the commit's "
+            "date cannot be installed (build.log says why)"
         )
     if refused := sum(bool(record.environment.get("refused")) for record in result.records):
         yield Line(
-            f"{refused:,} rows asked for hosts other than the package index's while they were "
-            "built (refused in record.json); --network full lets them"
+            f"{count(refused, 'row')} asked for other hosts than the package index during the "
+            "build (refused in record.json); --network full allows it"
         )
     if lacking := sum(
         record.proof.verdict != "verified" and "lacking_submodules" in record.environment
         for record in result.records
     ):
         yield Line(
-            f"{lacking:,} rows failed without a submodule that is not cloned (detail in "
+            f"{count(lacking, 'row')} failed because a submodule is not cloned (detail in "
             "record.json names it)"
         )
     if result.counts.get("verified"):

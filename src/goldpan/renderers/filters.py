@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, Title, renders
+from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.filters.funnel import PLURAL, Funnel, FunnelRow, Funnels
 from goldpan.filters.pipeline import CriterionList, FilterResult
@@ -16,8 +16,8 @@ def filtered(result: FilterResult) -> Iterator[Block]:
     rows = result.issues.rows + result.discussions.rows + result.pairs.rows
     yield Title(
         result.repo,
-        f" by profile {result.profile}: {rows:,} subjects in {result.seconds:.1f} s, "
-        f"{len(result.judged)} criteria judged, {len(result.reused)} reused",
+        f" by profile {result.profile}: {count(rows, 'subject')} in {result.seconds:.1f} s, "
+        f"criteria: {len(result.judged)} judged, {len(result.reused)} reused",
     )
     yield from map(Line, basis_sentences([result.basis]))
     yield from _funnel(result.issues)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from goldpan.core.result import Block, Line, Title, blocks_of, renders
+from goldpan.core.result import Block, Line, Title, blocks_of, count, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.lineage.check import CheckResult
 from goldpan.lineage.explain import Explanation
@@ -17,8 +17,8 @@ _MOST_DEPENDENTS = 8
 _HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
 _CONCLUSIONS = {
     True: "The whole chain holds.",
-    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
-    None: "What could be verified holds; the rest is named above.",
+    False: "The chain is broken: goldpan check names damaged files and how to rebuild them.",
+    None: "Everything that could be verified holds; the rest is listed above.",
 }
 
 
@@ -27,11 +27,12 @@ def checked(result: CheckResult) -> Iterator[Block]:
     """Yield what was mended, and each damaged file with what was made of it."""
     for mended in result.repaired:
         yield from blocks_of(mended)
-    yield Line(f"{result.files:,} files, {result.bytes / 1e6:,.0f} MB in {result.workspace}")
+    size = f"{count(result.files, 'file')}, {result.bytes / 1e6:,.0f} MB"
+    yield Line(f"{size} in {result.workspace}")
     if result.unsealed:
         yield Line(
-            f"{result.unsealed:,} have no digest: tables of an earlier version, of which the form "
-            "was checked, or packages of tests that run now or were stopped"
+            f"{result.unsealed:,} have no digest: tables of an earlier version, checked only for "
+            "their format, or packages of test runs that are active or were stopped"
         )
     for damage in result.damaged:
         at = "" if damage.offset is None else f" at byte {damage.offset:,}"
@@ -104,7 +105,7 @@ def _verdicts(result: Explanation) -> Iterator[Block]:
         against = [row for row in rows if row["keep"] is not True]
         out = any(row["decides"] for row in against)
         yield Title(f"Verdict of profile {profile} on {name}")
-        yield Line(f"  {'dropped' if out else 'kept'} ({len(rows)} criteria)")
+        yield Line(f"  {'dropped' if out else 'kept'} ({count(len(rows), 'criterion')})")
         for row in against:
             line = f"  {row['criterion']}: {row['reason'] or 'undecided'}"
             if row["value"] is not None:
@@ -153,12 +154,14 @@ def traced(result: Trace) -> Iterator[Block]:
         yield Title("Git objects")
     for git_object in result.objects:
         size = git_object.size
-        state = "not there" if size is None else f"{git_object.kind}, {size:,} bytes"
+        state = "missing" if size is None else f"{git_object.kind}, {count(size, 'byte')}"
         yield Line(f"  {git_object.column} {git_object.sha}  {state}")
     if result.replies:
         yield Title("Raw replies")
     for reply in result.replies:
-        state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
+        state = "missing"
+        if reply.size is not None and reply.sha256:
+            state = f"{count(reply.size, 'byte')}, sha256 {reply.sha256}"
         yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
     if result.chain:
         yield Title("Verified, from the sources to the example")

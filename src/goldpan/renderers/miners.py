@@ -38,20 +38,18 @@ def covered(result: Coverage) -> Iterator[Block]:
 def counted_and_missing(result: Coverage) -> Iterator[Block]:
     """Yield the same without a title."""
     cells = [
-        (count.kind, "-" if count.announced is None else count.announced, count.stored)
-        for count in result.counts
+        (each.kind, "-" if each.announced is None else each.announced, each.stored)
+        for each in result.counts
     ]
     yield Table(("", "announced", "stored"), cells)
     if not result.finished:
         yield Line("The last run did not finish: run the same goldpan mine command again.")
     for unknown in result.unknown:
-        where = f"{unknown.count:,} times, as in #{unknown.number}"
+        where = f"{count(unknown.count, 'time')}, as in #{unknown.number}"
         yield Line(f"Unknown {unknown.kind} {unknown.name}: {where}")
     if result.unseen:
-        beyond = "what cannot be seen without a token:"
-        yield Line(
-            f"Nothing is missing, except {beyond}" if result.complete else f"Besides, {beyond}"
-        )
+        beyond = "what is visible only with a token:"
+        yield Line(f"Nothing is missing, except {beyond}" if result.complete else f"And {beyond}")
         yield from (Line(f"  {part}") for part in result.unseen)
     elif result.complete:
         yield Line("Nothing is missing.")
@@ -116,10 +114,10 @@ def archived(result: ArchiveResult) -> Iterator[Block]:
     totals = result.totals
     yield Title(
         "GH Archive",
-        f": {totals['hours']:,} hours, {result.reused:,} of them there before, "
+        f": {count(totals['hours'], 'hour')}, {result.reused:,} already downloaded, "
         f"in {result.seconds:.1f} s",
     )
-    cells = [(f"hours {state}", count) for state, count in result.states.items()]
+    cells = [(f"hours {state}", number) for state, number in result.states.items()]
     cells += [(name, totals[name]) for name in ("bytes", "lines", "corrupt")]
     cells.append((f"events kept ({', '.join(result.types)})", totals["events"]))
     yield Table(("", "count"), cells)
@@ -155,35 +153,35 @@ def fetched(result: FetchedHistory) -> Iterator[Block]:
     """Yield how many pull requests have which state, and which have oddities."""
     history = result.history
     if not result.is_mined:
-        yield Title(history.repo, f": {result.clone.refs:,} refs")
-        yield Line("The repository was not mined, so no pull requests were read")
+        yield Title(history.repo, f": {count(result.clone.refs, 'ref')}")
+        yield Line("The repository has not been mined, so no pull requests were read")
         return
     yield Title(
         history.repo,
-        f": {result.clone.refs:,} refs, {history.pulls:,} pull requests "
-        f"read, {history.changes:,} changed files, {history.fetched:,} files fetched",
+        f": {count(result.clone.refs, 'ref')}, {count(history.pulls, 'pull request')} "
+        f"read, {count(history.changes, 'changed file')}, "
+        f"{count(history.fetched, 'file')} fetched",
     )
     if result.clone.kept:
-        yield Line(f"{result.clone.kept:,} commits that the source no longer has are kept")
+        yield Line(f"{count(result.clone.kept, 'commit')} kept that the source no longer has")
     cells = [*history.states.items(), *history.notes.items()]
     yield Table(("state or note", "pull requests"), cells)
     if history.unasked:
         yield Line(
-            f"git cannot tell what {history.unasked:,} pull requests changed, and the network "
-            "was not asked: goldpan clone --network asks GitHub for their diffs"
+            f"The changes of {count(history.unasked, 'pull request')} are not in the clone; "
+            "goldpan clone --network asks GitHub for their diffs"
         )
     if history.disagreeing:
         numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
         hidden = len(history.disagreeing) - _MOST_NUMBERS
         remainder = f" and {hidden:,} more" if hidden > 0 else ""
-        yield Line(f"Size differs from GitHub's figures: {numbers}{remainder}")
+        yield Line(f"The size of the change differs from GitHub's: {numbers}{remainder}")
 
 
 @renders(PairResult)
 def paired(result: PairResult) -> Iterator[Block]:
     """Yield how many pairs each signal gave, and how many links are no pairs."""
-    noun = "pair" if result.pairs == 1 else "pairs"
-    yield Title(result.repo, f": {result.pairs:,} fix {noun} by rules {result.rules}")
+    yield Title(result.repo, f": {count(result.pairs, 'fix pair')} by rules {result.rules}")
     yield Table(("signal", "pairs"), tuple(result.by_signal.items()))
     if result.unconfirmed:
         yield Line(

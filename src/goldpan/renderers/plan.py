@@ -76,7 +76,7 @@ def states(result: PlanStatus) -> Iterator[Block]:
     """Yield how many units are up to date, and why the others are not."""
     others = [unit for unit in result if unit.state != "fresh"]
     fresh = len(result) - len(others)
-    yield Line(f"{fresh:,} of {count(len(result), 'unit')} of {result.plan} are up to date.")
+    yield Line(f"{fresh:,} of {count(len(result), 'unit')} of {result.plan} up to date.")
     if others:
         yield Table(("stage", "state", "units", "why"), list(_grouped(others)))
 

@@ -110,8 +110,8 @@ def description(result: RecipeDescription) -> Iterator[Block]:
         where = file["found"] or f"missing; {file['address'] or 'no address is known'}"
         yield Line(f"  {file['path']}: {where}")
     for task in result.tasks:
-        rows = "" if task["rows"] is None else f"{task['rows']:,} rows, "
-        state = "all files are there" if task["data"] else "files are missing"
+        rows = "" if task["rows"] is None else f"{count(task['rows'], 'row')}, "
+        state = "all files found" if task["data"] else "files are missing"
         yield Line(f"  task {task['task']}: {rows}{state}")
     if result.models:
         yield Title("Models")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
+from goldpan.core.result import Block, Line, Table, Title, blocks_of, count, renders
 from goldpan.renderers.evaluation import by_blocks, overview
 from goldpan.renderers.llm import requests_and_cost
 from goldpan.workspace.dataset import Dataset
@@ -15,11 +15,11 @@ from goldpan.workspace.starting import Setting, Trusted
 
 @renders(Dataset)
 def dataset(result: Dataset) -> Iterator[Block]:
-    """Yield what was built, or else what there is."""
+    """Yield what was built, or else what the dataset holds."""
     if result.built is not None:
         yield from blocks_of(result.built)
         return
-    yield Title(result.family, f": {len(result):,} examples")
+    yield Title(result.family, f": {count(len(result), 'example')}")
     yield Table(("split", "examples"), tuple(result.splits.items()))
     yield Line(f"In {result.path}")
 
@@ -54,7 +54,7 @@ def estimated(result: RunEstimate) -> Iterator[Block]:
 @renders(Trusted)
 def trusted(result: Trusted) -> Iterator[Block]:
     """Yield what is trusted."""
-    for text in result.trusted or ("nothing that takes your consent",):
+    for text in result.trusted or ("nothing here needs your consent",):
         yield Line(f"Trusted: {text}")
     yield Line(f"{result.file} remembers {result.workspace} as it is now.")
 

@@ -79,12 +79,19 @@ def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> d
     query, edges = _COUNT.format(declared["query"]), declared.get("edges")
     counted = rows(connection, query, edges=edges) if edges else rows(connection, query)
     if edges or declared.get("by") == "year":
-        bars = _binned(counted, edges) if edges else _yearly(counted)
-        return {**declared, "bars": bars, "largest": _largest(bars), "shape": "columns"}
+        columns = _binned(counted, edges) if edges else _yearly(counted)
+        if len(columns) != 1:
+            return {**declared, "bars": columns, "largest": _largest(columns), "shape": "columns"}
+        counted = columns
+    return bars(declared, counted)
+
+
+def bars(declared: Mapping[str, Any], counted: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a chart of horizontal bars, the most frequent label first."""
     counted.sort(key=lambda bar: (-bar["whole"], bar["label"]))
-    bars = counted[: declared.get("most", _MOST_BARS)]
-    chart = {**declared, "bars": bars, "largest": _largest(bars), "shape": "bars"}
-    return {**chart, "left_out": len(counted) - len(bars)}
+    shown = counted[: declared.get("most", _MOST_BARS)]
+    chart = {**declared, "bars": shown, "largest": _largest(shown), "shape": "bars"}
+    return {**chart, "left_out": len(counted) - len(shown)}
 
 
 def _largest(bars: Iterable[Mapping[str, Any]]) -> int:

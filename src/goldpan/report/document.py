@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from goldpan.core.result import count
+
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""
 Cell = str | int | float | None
@@ -128,7 +130,7 @@ def folded(whole: ReportTable, rows: int = 12) -> Content:
     if len(whole.rows) <= rows:
         return whole
     shown = replace(cut(whole), title="")
-    return Fold(f"{whole.title} ({len(whole.rows):,} rows)", (shown,))
+    return Fold(f"{whole.title} ({count(len(whole.rows), 'row')})", (shown,))
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -18,6 +18,7 @@ from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.report.distributions import bars
 from goldpan.report.health import examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, public_line, rows
 from goldpan.text.markdown import Excerpt, excerpt
@@ -28,6 +29,13 @@ _MOST_TURNS = 12
 _DRAWN = """
 SELECT id FROM shards WHERE id IS NOT NULL ORDER BY md5($seed || ' ' || id), id LIMIT $most
 """
+_LABELS = """
+SELECT label, count(*) AS whole, count(*) FILTER (split_of_row = 'test') AS part
+FROM (SELECT unnest(CASE WHEN label IS NULL THEN [] ELSE {} END) AS label, split_of_row FROM shards)
+GROUP BY label ORDER BY whole DESC, label
+"""
+_LABEL_TYPES = {"VARCHAR": "[label]", "VARCHAR[]": "list_distinct(label)"}
+_MOST_LABELS = 20
 _ROWS = "FROM shards WHERE list_contains(CAST($ids AS VARCHAR[]), id)"
 _EVIDENCE = """
 SELECT coalesce(evidence, []) AS "all" FROM pairs
@@ -57,6 +65,8 @@ class DatasetExamples:
     splits: Mapping[str, int]
     examples: tuple[DatasetExample, ...]
     health: Mapping[str, Any]
+    labels: Mapping[str, Any] | None = None
+    """How often each label is in its rows, as `distributions.bars` gives it."""
 
     @property
     def rows(self) -> int:
@@ -89,8 +99,10 @@ def draw_examples(
             f"CREATE OR REPLACE TEMP VIEW shards AS SELECT *, {_SPLIT} AS split_of_row "  # noqa: S608
             f"FROM read_parquet({file_list(files)}, union_by_name = true, filename = true)"
         )
-        columns = {row["column_name"] for row in rows(connection, "DESCRIBE shards")}
-        family = _family(columns)
+        types = {
+            row["column_name"]: row["column_type"] for row in rows(connection, "DESCRIBE shards")
+        }
+        family = _family(set(types))
         provenance = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
         if family is None and not provenance:
             raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
@@ -98,7 +110,8 @@ def draw_examples(
         name, health = directory.resolve().name, summarize(audit)
         if family is None:
             title = str(provenance.get("family", name))
-            return DatasetExamples(name, title, None, splits, (), health)
+            labels = _labels(connection, types.get("label", ""))
+            return DatasetExamples(name, title, None, splits, (), health, labels)
         drawn = rows(connection, _DRAWN, seed=str(seed), most=most)
         ids = [row["id"] for row in drawn] if only is None else [only]
         drawn_rows = rows(connection, _ROWS, ids=ids)
@@ -114,6 +127,20 @@ def draw_examples(
         shown for finding, i in flagged for shown in show_findings(audit, by_id[i], (finding,))
     ]
     return DatasetExamples(name, family.title, family, splits, examples, health)
+
+
+def _labels(connection: duckdb.DuckDBPyConnection, kind: str) -> dict[str, Any] | None:
+    """Return the distribution of the labels of a classification dataset; None for others."""
+    if kind not in _LABEL_TYPES:
+        return None
+    counted = rows(connection, _LABELS.format(_LABEL_TYPES[kind]))
+    declared = {
+        "title": "Labels",
+        "caption": "How many rows have each label.",
+        "whole": "rows",
+        "part": "of them in test",
+    }
+    return bars({**declared, "most": _MOST_LABELS}, counted) if counted else None
 
 
 def _family(columns: set[str]) -> Family | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from goldpan._version import __version__
 from goldpan.core.resources import unwritable
@@ -22,6 +22,9 @@ from goldpan.report.distributions import frequent, levels, percent, share, short
 from goldpan.report.document import Report, formatted, kind, number_columns
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
+
+# A passage of one line, as Markdown has it; longer runs of backticks hold shorter ones.
+_BACKTICKS = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
 
 
 def render(
@@ -63,6 +66,7 @@ def _templates(hosts: frozenset[tuple[str, str]] = frozenset()) -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
+        "code": _code,
         "line": line,
         "measure": _measure,
         "number": lambda count: f"{count:,}",
@@ -78,6 +82,17 @@ def _templates(hosts: frozenset[tuple[str, str]] = frozenset()) -> Environment:
         "plural": PLURAL,
     }
     return environment
+
+
+def _code(text: str) -> Markup:
+    """Return a text whose passages between backticks are code; all else is escaped."""
+    pieces = []
+    at = 0
+    whole = visible(text)
+    for found in _BACKTICKS.finditer(whole):
+        pieces += [escape(whole[at : found.start()]), Markup("<code>{}</code>").format(found[2])]
+        at = found.end()
+    return Markup("").join([*pieces, escape(whole[at:])])
 
 
 def write_page(page: str, output: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder
-from goldpan.core.result import Result
+from goldpan.core.result import Result, count
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis
@@ -156,7 +156,7 @@ def write_row_page(
 def _heading(names: Sequence[str]) -> str:
     if len(names) <= 3:
         return ", ".join(names) or "No repository"
-    return f"{names[0]} and {len(names) - 1:,} more repositories"
+    return f"{names[0]} and {count(len(names) - 1, 'more repository')}"
 
 
 def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:

@@ -78,7 +78,7 @@ def short_name(text: str, most: int = _MOST_OF_A_NAME) -> str:
     return line(text, most)
 
 
-_LOST, _LOST_INK = "#e8bfb2", "#a03a1f"
+_LOST = "#dcd8ce"
 _SUFFIXES = (".svg", ".png", ".html")
 
 
@@ -132,7 +132,7 @@ def _panel(axes: Axes, funnel: Funnel) -> None:
         axes.text(largest * 1.09, row, f"{left:,}", ha="right", va="center", color=INK)
         if before > left:
             loss = f"−{before - left:,}"
-            axes.text(largest * 1.19, row, loss, ha="right", va="center", color=_LOST_INK)
+            axes.text(largest * 1.19, row, loss, ha="right", va="center", color=SOFT)
     axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], color=INK)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, largest * 1.2)

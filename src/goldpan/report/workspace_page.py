@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.result import count
 from goldpan.core.storage.parquet import count_rows, read_tables
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, size_of
 from goldpan.datasets.provenance import finished_datasets, read_provenance
@@ -101,13 +102,14 @@ def _report(
     ]
     warnings: list[str] = []
     if incomplete := [row["repository"] for row in rows if row["missing"] != _NOTHING]:
-        counts = f"{len(incomplete):,} of {len(rows):,}"
-        warnings.append(f"{counts} repositories are incomplete: {listed(incomplete)}.")
+        of_all = count(len(rows), "repository")
+        warnings.append(f"{len(incomplete):,} of {of_all} incomplete: {listed(incomplete)}.")
     sums = {name: sum(row[name] for row in rows) for name in ("issues", "pull requests", _PAIRS)}
     languages = {row["language"] for row in rows} - {""}
     entries = sums["issues"] + sums["pull requests"]
     sentences = [
-        f"{entries:,} entries of {len(rows):,} repositories in {len(languages):,} languages."
+        f"{count(entries, 'issue or pull request')} of {count(len(rows), 'repository')} in "
+        f"{count(len(languages), 'language')}."
     ]
     if rows:
         size = _megabytes(sum(row["MB"] for row in rows))

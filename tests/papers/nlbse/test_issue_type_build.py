@@ -230,7 +230,7 @@ def test_the_card_tells_how_it_was_made(tmp_path: Path) -> None:
     assert "Near duplicates are never on two sides" in default
     paper = (build(tmp_path, "nlbse23").written[0].directory / "README.md").read_text("utf-8")
     assert "Near duplicates may lie on two sides" in paper
-    assert "Nothing in the texts was made unreadable." in paper
+    assert "Nothing in the texts was redacted." in paper
 
 
 def test_the_rows_are_the_task_s(tmp_path: Path) -> None:

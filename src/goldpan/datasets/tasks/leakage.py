@@ -73,7 +73,7 @@ class Overlap:
         for kind, noun in (("document", "documents"), ("project", "projects")):
             if rows := self.rows.get(cast("Kind", kind)):
                 sentences.append(
-                    f"{len(rows):,} of {self.test:,} test rows are of {noun} that are in train"
+                    f"{len(rows):,} of {self.test:,} test rows come from {noun} that are in train"
                 )
         return sentences
 

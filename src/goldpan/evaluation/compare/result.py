@@ -339,7 +339,7 @@ def _notes(
             "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
         )
     if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
-        notes.append("Some scores come from one seed, so the noise of training is not seen")
+        notes.append("Some scores come from a single seed, so variation between seeds is unknown")
     fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]
     if fragile:
         more = f" and {len(fragile) - _MOST_NAMED} more" if len(fragile) > _MOST_NAMED else ""

@@ -118,7 +118,7 @@ def _compare(
     models, shared = result.block.models, result.block.tasks
     if len(result.systems) < 2:
         only = result.systems[0].name
-        return replace(result, comparison=f"There is one model, {only}; a comparison needs two")
+        return replace(result, comparison=f"Only {only} was run, and a comparison needs two models")
     if len(models) < 2 or not shared:
         return replace(result, comparison="No two models have scores on the same task")
     if question.approach == "calibrated":

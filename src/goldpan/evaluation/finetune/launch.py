@@ -108,7 +108,7 @@ def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
         torch.cuda.empty_cache()
     half = device_share(job.settings.batch, job.settings.processes, size // 2)
     write_whole(job.directory / _SIZE, str(half).encode())
-    reporter.note(f"{size} rows at once do not fit: going on with {half}, same steps")
+    reporter.note(f"Out of memory with {size} rows at once: continuing with {half}, same steps")
 
 
 def _launched(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Reporter) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import count
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.task import Task
 from goldpan.datasets.tasks.wording import find_method, wording_of
@@ -303,7 +304,7 @@ def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None
         )
     worst = min(failed, key=lambda failure: (-failed[failure], failure))
     raise UnansweredError(
-        f"{summary}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
+        f"{summary}, {count(failed.total(), 'request')} failed ({': '.join(worst).rstrip('.')})",
         "Run the same command again: it resumes where it stopped",
     )
 

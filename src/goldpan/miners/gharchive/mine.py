@@ -18,7 +18,7 @@ from pathlib import Path
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.result import NOT_IN_JSON, Result
+from goldpan.core.result import NOT_IN_JSON, Result, count
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
@@ -100,7 +100,7 @@ def mine_archive(
         for report in reports.values():
             _drop_download(archive_store, report)  # of a run that was killed at this very hour
         if reused:
-            reporter.note(f"{reused:,} hours are there already; {len(hours):,} to read")
+            reporter.note(f"{count(reused, 'hour')} already downloaded; {len(hours):,} to read")
         source: AbstractContextManager[Sequence[HourUnit]] = (
             Downloads(request, hours, archive_store, settings, pace or Pace(), reporter.note)
             if folder is None

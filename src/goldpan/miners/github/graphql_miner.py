@@ -12,6 +12,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from goldpan.core.result import count
 from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github import queries
@@ -280,10 +281,10 @@ class GraphQLMiner:
 
     async def run(self) -> None:
         """Fetch the entries that the survey found, and those that failed once more at the end."""
-        count = sum(map(len, self._targets.values()))
-        skipped = len(self._listed) - count
+        number = sum(map(len, self._targets.values()))
+        skipped = len(self._listed) - number
         self._run.reporter.note(
-            f"{len(self._listed):,} entries; {count:,} to fetch"
+            f"{count(len(self._listed), 'entry')}; {number:,} to fetch"
             + (f", {skipped:,} known" if skipped else "")
         )
         await self._fetch(self._targets)
@@ -292,7 +293,7 @@ class GraphQLMiner:
         self._run.is_last = True
         postponed = self._entries.take_postponed()
         if postponed:
-            self._run.reporter.note(f"{len(postponed):,} entries failed: asking for them once more")
+            self._run.reporter.note(f"{count(len(postponed), 'entry')} failed: trying again")
             await self._entries.fetch(by_kind(postponed))
         await self._pages.fetch(self._listed)
 

@@ -77,7 +77,7 @@ def _repeated_texts(compared: ComparisonResult) -> tuple[str, ...]:
     sentences.sort(key=lambda pair: -pair[0])
     texts = [text for _, text in sentences[:_MOST_HEADLINES]]
     if len(sentences) > _MOST_HEADLINES:
-        texts.append(f"So it is on {len(sentences) - _MOST_HEADLINES:,} more tasks.")
+        texts.append(f"The same is true of {count(len(sentences) - _MOST_HEADLINES, 'more task')}.")
     return tuple(texts)
 
 

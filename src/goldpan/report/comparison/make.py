@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from goldpan.core.result import count
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
@@ -110,7 +111,7 @@ def file_sentences(compared: FileComparison) -> tuple[str, ...]:
     """Return the main results of a file in three sentences."""
     comparison, on_tasks = compared.comparison, compared.new_tasks
     second = "" if on_tasks is None else f"{words.answer(on_tasks, comparison.models[0])}."
-    sets = f"{len(compared.file.keys):,} sets of {compared.file.layout}"
+    sets = f"{count(len(compared.file.keys), 'set')} of {compared.file.layout}"
     return words.short(comparison, f"{second[:1].upper()}{second[1:]}", sets, "data set")
 
 
@@ -203,9 +204,7 @@ def _decided(compared: ComparisonResult) -> Iterator[Section]:
             for pair in alone.pairs
         ]
         level = f"below {compared.alone[0].test.alpha:.3g}"
-        note = (
-            f"A difference counts {level}, so that all tasks together err as seldom as one question"
-        )
+        note = f"A difference counts at p {level}: the level is corrected for the number of tasks"
         content.append(folded(ReportTable.of("Each task by itself", rows, f"{note}."), 6))
     yield Section("pairs", "Every pair", tuple(content))
 

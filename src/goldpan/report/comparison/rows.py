@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from goldpan.core.errors import DatasetError
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
+from goldpan.core.result import count
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE
@@ -149,8 +150,8 @@ def mistakes_section(
         "errors",
         "Worst errors",
         tuple(content) or (Remark("No error."),),
-        "What the first of the ranked models was surest of, or farthest off. Where all models agree"
-        " against the right label, the label may be the error.",
+        "The errors of the best model, the most confident or largest first. Where all models agree"
+        " on another label, the label itself may be wrong.",
     )
 
 
@@ -205,7 +206,7 @@ def _severity(
             return margin, f"score {margin:+.2f} against the right label"
         case "multi-label":
             wrong = len(set(truth) ^ set(answer))
-            return float(wrong), f"{wrong} labels are wrong"
+            return float(wrong), f"{count(wrong, 'label')} wrong"
         case "regression":
             error = float(smape_errors(np.array([truth]), np.array([answer]))[0])
             return error, f"off by {abs(answer - truth):,.4g}"

@@ -38,8 +38,8 @@ _PER_RUN = 3
 _ALWAYS = 4
 """First columns of costs, which stand even where all are 0."""
 _CHOOSES = {
-    "train": "rows of train choose settings; the test chooses nothing",
-    "test": "THE TEST ITSELF chooses settings",
+    "train": "settings are chosen on rows of train, nothing on the test set",
+    "test": "settings are chosen on the TEST SET",
     "none": "nothing is chosen",
 }
 
@@ -292,7 +292,7 @@ def _invalid_row(name: str, run: RunRecord) -> Row:
         "seed": run.seed,
         "not valid": run.scores.invalid,
         "of all answers": ", ".join(notes),
-        "what was said": "; ".join(quoted),
+        "examples": "; ".join(quoted),
     }
 
 

@@ -157,24 +157,21 @@ def meaning(test: ChosenTest) -> str:
         return ""
     if test.approach == "calibrated":
         rope = (
-            f", and about equal that they differ by no more than {test.rope:g} points"
+            f", and about equal means a difference of at most {test.rope:g} points"
             if test.rope
             else ""
         )
-        return (
-            "better means that of models that are alike, so large a difference comes by chance in"
-            f" less than {share} of studies, over all pairs{rope}"
-        )
+        return f"better means significant at {share}, corrected for all pairs{rope}"
     if test.approach == "bayesian":
         unit = " of their spread over tasks" if test.rope_kind == "effect" else " points"
         width = f" by more than {test.rope:g}{unit}" if test.rope else ""
         return (
             f"ahead means a probability of at least {100 * (1 - test.alpha):g} % of a higher"
-            f" score{width} on tasks like these, without a correction for many pairs"
+            f" score{width} on tasks like these, not corrected for multiple comparisons"
         )
     return (
-        f"ahead means significant at {share} by this test, and no difference found does not show"
-        " that two models are equal"
+        f"ahead means significant at {share} by this test; a difference that is not significant"
+        " does not show that two models are equal"
     )
 
 
@@ -182,10 +179,10 @@ def short(comparison: Comparison, second: str, data: str, unit: str = "task") ->
     """Return the result in three sentences: who leads, what else holds, what that rests on."""
     first = f"{first_place(comparison, unit)}: {answer(comparison, comparison.models[0])}."
     test = comparison.test
-    units = f", in {test.units:,} {test.unit} that are resampled" if test.units else ""
+    units = f", resampled over {test.units:,} {test.unit}" if test.units else ""
     rate = error_rate(test.name).removeprefix("Measured: ").removesuffix(".")
     rate = "" if test.approach == "calibrated" else rate
-    third = "; ".join(filter(None, [f"This rests on {data}{units}", meaning(test), rate]))
+    third = "; ".join(filter(None, [f"Based on {data}{units}", meaning(test), rate]))
     return tuple(filter(None, [first, second, f"{third}."]))
 
 
@@ -193,8 +190,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     """Return the main results of stored runs in three sentences."""
     comparison = compared.comparison
     if isinstance(comparison, str):
-        return (f"{comparison}, so nothing is ranked.", *_best(compared))
-    often = {1: "once", 2: "twice"}.get(comparison.seeds, f"{comparison.seeds} times")
+        return (f"{comparison}, so there is no ranking.", *_best(compared))
     rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
     tasks = count(len(comparison.tasks), "task")
     second = ""
@@ -202,10 +198,11 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
         second = f"{_capital(answer(compared.new_tasks, comparison.models[0]))}."
     elif deciding := compared.deciding:
         second = (
-            f"{deciding.differ:,} of {count(deciding.rows, 'row')} decide between {deciding.first}"
-            f" and {deciding.second}: on the others they do not differ."
+            f"{deciding.first} and {deciding.second} differ on {deciding.differ:,} of"
+            f" {count(deciding.rows, 'row')}."
         )
-    data = f"{tasks} with {rows:,} test examples, on which each model ran at least {often}"
+    examples, seeds = count(rows, "test example"), count(comparison.seeds, "seed")
+    data = f"{tasks} with {examples} and at least {seeds} per model"
     return short(comparison, second, data)
 
 
@@ -221,7 +218,7 @@ _OVERFIT = 0.1
 def heading(compared: ComparisonResult) -> str:
     """Return the models and tasks of a comparison in a line."""
     names, systems = compared.tasks, compared.systems
-    tasks = names[0] if len(names) == 1 else f"{len(names)} tasks"
+    tasks = names[0] if len(names) == 1 else count(len(names), "task")
     models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
     return f"{models} on {tasks}"
 
@@ -283,15 +280,15 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
                 partly.setdefault(gaps, set()).add(system.name)
     if tests:
         yield (
-            f"The test itself chose settings or the best epoch of {listed(sorted(tests))}: these"
-            " scores are too high."
+            f"Settings or the best epoch of {listed(sorted(tests))} were chosen on the test set, so"
+            " these scores are too high."
         )
     for defect, names in defects.items():
         yield f"Protocol {listed(sorted(names))}: {defect}"
     for gaps, names in list(partly.items())[:_MOST_LEFT_OUT]:
         yield f"{listed(sorted(names))} ran under {gaps}."
     if len({system.protocol for system in compared.systems}) > 1:
-        yield "Models under different protocols stand side by side: compare them with care."
+        yield "The models ran under different protocols: compare them with care."
 
 
 def _opened(compared: ComparisonResult) -> Iterator[str]:
@@ -300,8 +297,8 @@ def _opened(compared: ComparisonResult) -> Iterator[str]:
     if most > 1:
         task = max(sorted(opened), key=lambda name: opened[name])
         yield (
-            f"Test sets were opened {sum(opened.values()):,} times in this workspace, up to"
-            f" {most} times each ({task}): the more often, the less the best of many scores says."
+            f"Test sets were scored {sum(opened.values()):,} times in this workspace, {task} alone"
+            f" {most:,} times; picking the best of many scores overstates it."
         )
 
 
@@ -320,18 +317,17 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
     if lost:
         lost.sort(key=lambda pair: (-pair[0], pair[1]))
         gap, worst = lost[0]
-        many = len(lost) > 1
-        others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if many else ""
-        who = "they overfit" if many else "it overfits"
-        yield f"From train to test {worst} loses {formatted(gap)} on average{others}: {who}."
+        more = len(lost) - 1
+        others = f"; so do {count(more, 'other model')}, by more than {_OVERFIT}" if more else ""
+        yield f"{worst} overfits: it loses {formatted(gap)} on average from train to test{others}."
 
 
 def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
     single = [system.name for system in compared.systems if _single(system)]
     if single:
         yield (
-            f"One seed alone stands behind scores of {listed(sorted(single))}: the noise of"
-            " training is not seen."
+            f"Scores of {listed(sorted(single))} come from a single seed, so how much they vary"
+            " from training to training is unknown."
         )
 
 

@@ -93,7 +93,7 @@ def built(result: IssueTypeResult) -> Iterator[data.Block]:
     place = _place(result.origin, result.units)
     yield data.Line(f"{result.closings:,} closings of issues in {place}, {result.seconds:.1f} s")
     for state, count in result.gaps.items():
-        yield data.Line(f"  {count:,} hours of the archive are {state}")
+        yield data.Line(f"  hours of the archive {state}: {count:,}")
     for reason, count in result.dropped.items():
         yield data.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
     for label, count in result.labels.items():
