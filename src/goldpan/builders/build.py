@@ -12,14 +12,14 @@ from typing import Literal
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
+from goldpan.builders.answer_tiers import LIKELY, TIERS, tier_lines
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
-    JUDGED,
     answered_issues,
     described_reviews,
-    is_measured,
+    label_accuracy,
     label_facts,
-    other_choices,
+    tiers_are_measured,
 )
 from goldpan.builders.recipes import RECIPES, VERIFIED, Recipe, RowCheck, required_reviews
 from goldpan.builders.repository_rows import (
@@ -58,11 +58,13 @@ _PACKAGES = (
 )
 NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
-AnswerChoice = Choice | Literal["reviewed"]
-"""`reviewed` takes the reply that the review `question-answer` names."""
+AnswerChoice = Choice | Literal["likely", "reviewed"]
+"""`likely` is `best` with the points of the tier of that name, `reviewed` the reply that the review
+`question-answer` names."""
 
 _CHOICES: dict[AnswerChoice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
+    "likely": "the reply that the rules of the criterion `answer` find best",
     "first": "the first reply of another person, of those who speak for the repository if any do, "
     "else of contributors; one that ends with a question gives way to the next of the same kind",
     "all": "each reply of another person that is no mere note, a row each",
@@ -117,7 +119,7 @@ class DatasetRequest:
 class BuildResult(Result):
     """The result of building a dataset."""
 
-    schema = 2
+    schema = 3
 
     written: Written
     considered: int
@@ -135,8 +137,8 @@ class BuildResult(Result):
     seconds: float
     limit: int | None = None
     """The most rows wanted; `written.rows` may be fewer."""
-    other_choices: tuple[str, ...] = ()
-    """Sentences on the rows that other thresholds of the criterion `answer` would give."""
+    tiers: tuple[str, ...] = ()
+    """Sentences on the tiers of answers, and on the commands for better ones."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
 
@@ -253,6 +255,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             golds=request.golds,
             since=request.since,
         )
+    measured = tiers_are_measured(chosen, answer, request.reviews)
     return BuildResult(
         written,
         funnel.rows,
@@ -263,23 +266,9 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
         None if earlier == describe_build(request.directory) else earlier,
         time.monotonic() - started,
         limit,
-        _other_choices(workspace, request, subjects),
+        tuple(tier_lines(written.tiers)) if written.tiers and measured else (),
         untold,
     )
-
-
-def _other_choices(
-    workspace: WorkspaceLayout, request: DatasetRequest, subjects: Sequence[Subject]
-) -> tuple[str, ...]:
-    """Return what other thresholds would give, where the rules alone choose answers of issues."""
-    profile = request.profile
-    settings = profile.settings["answer"]
-    by_rules = (request.answer or settings.choice) == "best" and is_measured(profile)
-    chooses = request.recipe.family is QA and "issue" in subjects and by_rules
-    if not chooses or request.reviews or request.check:
-        return ()
-    verdicts = (profile_verdicts(workspace, repo, profile, JUDGED) for repo in request.repos)
-    return tuple(other_choices(verdicts, settings.least))
 
 
 def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
@@ -310,14 +299,14 @@ def _card(
 ) -> CardInputs:
     recipe = request.recipe
     choice = _answer_choice(request, subjects, profile) if recipe.family is QA else ""
-    rule, threshold, accuracy = label_facts(
-        subjects, profile, choice, request.answer, request.reviews
-    )
+    rule, threshold = label_facts(subjects, profile, choice, request.answer)
     return CardInputs(
         label_rule=rule if recipe.family.name in RECIPES else "",  # not of a plugin's
         label_threshold=threshold,
         eligible=answered_issues(subjects, funnel),
-        label_accuracy=accuracy,
+        label_accuracy=lambda written: label_accuracy(
+            subjects, profile, request.answer, request.reviews, written.tiers
+        ),
         languages=profile.settings["language"].languages,
         subjects=" and ".join(PLURAL[subject] for subject in subjects),
         considered=funnel.rows,
@@ -361,4 +350,6 @@ def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
     if answer is None or answer == "reviewed":
         return profile
     settings = replace(profile.settings["answer"], choice=answer)
+    if answer == LIKELY:
+        settings = replace(settings, choice="best", least=TIERS[0].least)
     return replace(profile, settings={**profile.settings, "answer": settings})

@@ -7,13 +7,12 @@ measured, and for no other: the criteria of the profile `default` with their set
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.builders.answer_tiers import LIKELY, TIERS, mix_accuracy
 from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -21,8 +20,6 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
 
-ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
-"""Rows that answer in whole, at least in part, and all rows, by the points required."""
 _PAIRS = (76, 77)
 """Pairs that fix, and all that the profile keeps."""
 _FIX = "the change of the merged pull request that says it fixes the issue"
@@ -36,21 +33,14 @@ def is_measured(profile: Profile) -> bool:
     )
 
 
-def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[str]) -> str:
-    """Return how right answers of issues are; empty where this choice was not measured."""
+def tiers_are_measured(profile: Profile, chosen: str | None, reviews: Collection[str]) -> bool:
+    """Return whether answers of issues are chosen as those were whose tiers were measured."""
     settings = profile.settings["answer"]
-    measured = ANSWERS.get(settings.least)
-    if (
-        measured is None
-        or reviews
-        or (chosen or settings.choice) != "best"
-        or not is_measured(profile)
-    ):
-        return ""
-    whole, at_least_partly, rows = measured
     return (
-        f"In nine repositories that the points were not made on, {_share(whole, rows)} of such "
-        f"rows were whole answers and {_share(at_least_partly, rows)} held at least a part"
+        not reviews
+        and (chosen or settings.choice) in ("best", LIKELY)
+        and settings.least in {tier.least for tier in TIERS}
+        and is_measured(profile)
     )
 
 
@@ -59,25 +49,36 @@ def fix_accuracy(profile: Profile) -> str:
     if not is_measured(profile):
         return ""
     return (
-        f"In seven other repositories, {_share(*_PAIRS)} of the pairs that merged, says-fixes, "
-        "issue-closed and one-to-one keep were fixes"
+        f"In seven other repositories, {wilson(*_PAIRS).short()} of the pairs that merged, "
+        "says-fixes, issue-closed and one-to-one keep were fixes"
     )
 
 
 def label_facts(
+    subjects: Sequence[Subject], profile: Profile, choice: str, chosen: str | None
+) -> tuple[str, str]:
+    """Return the rule that made the labels, and its threshold."""
+    if "pair" in subjects:
+        return _FIX, ""
+    settings = profile.settings["answer"]
+    by_points = "issue" in subjects and (chosen or settings.choice) in ("best", LIKELY)
+    return choice, f"{settings.least} points" if by_points else ""
+
+
+def label_accuracy(
     subjects: Sequence[Subject],
     profile: Profile,
-    choice: str,
     chosen: str | None,
     reviews: Collection[str],
-) -> tuple[str, str, str]:
-    """Return the rule that made the labels, its threshold, and how right such labels are."""
+    tiers: Mapping[str, int],
+) -> str:
+    """Return how right labels are expected to be; empty where no such ones were measured.
+
+    `tiers` are how many rows each tier of answers has.
+    """
     if "pair" in subjects:
-        return _FIX, "", "" if reviews else fix_accuracy(profile)
-    settings = profile.settings["answer"]
-    by_points = "issue" in subjects and (chosen or settings.choice) == "best"
-    of_issues = answer_accuracy(profile, chosen, reviews) if "issue" in subjects else ""
-    return choice, f"{settings.least} points" if by_points else "", of_issues
+        return "" if reviews else fix_accuracy(profile)
+    return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
 
 
 def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
@@ -86,47 +87,6 @@ def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
     if tuple(subjects) != ("issue",) or not steps:
         return None
     return funnel.rows - steps[0].out - steps[0].undecided
-
-
-JUDGED = ("subject", "issue", "criterion", "decides", "keep", "value")
-"""The columns of verdicts that `other_choices` reads."""
-
-
-def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
-    """Yield how many rows other thresholds give, and how many of such were whole answers.
-
-    `verdicts` are those of each repository, `least` is the threshold of the criterion `answer`.
-    """
-    rows: Counter[int] = Counter()
-    for table in verdicts:
-        rows.update(_rows_by_points(table))
-    for points, (whole, _, all_rows) in ANSWERS.items():
-        if points != least:
-            yield (
-                f"  {rows[points]:,} rows with goldpan filter --set answer.least={points} in place "
-                f"of {least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
-            )
-
-
-def _rows_by_points(verdicts: pa.Table) -> dict[int, int]:
-    """Return how many issues of one repository have an answer of at least these points.
-
-    They are kept by all that decides but the criterion `answer`.
-    """
-    of_issues = verdicts.filter(pc.equal(verdicts["subject"], "issue"))
-    rated = of_issues.filter(
-        pc.and_(pc.equal(of_issues["criterion"], "answer"), pc.greater_equal(of_issues["value"], 0))
-    )
-    decides = pc.or_(of_issues["decides"], pc.equal(of_issues["criterion"], "answered"))
-    is_dropped = pc.and_(decides, pc.invert(pc.fill_null(of_issues["keep"], False)))
-    dropped = of_issues.filter(is_dropped)["issue"].unique()
-    kept = rated.filter(pc.invert(pc.is_in(rated["issue"], value_set=dropped)))["value"]
-    return {points: pc.sum(pc.greater_equal(kept, points)).as_py() or 0 for points in ANSWERS}
-
-
-def _share(part: int, whole: int) -> str:
-    share = wilson(part, whole)
-    return f"{part / whole:.0%} [{share.low or 0:.0%}, {share.high or 0:.0%}]"
 
 
 def described_reviews(

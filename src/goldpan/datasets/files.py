@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -24,7 +24,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import CARD, FINDINGS_PAGE, write_card
 from goldpan.datasets.compare.diff import changelog, compare_versions
 from goldpan.datasets.croissant import CROISSANT, write_croissant
-from goldpan.datasets.family import GROUP, REPO, Family, described_family
+from goldpan.datasets.family import GROUP, REPO, TIER, Family, described_family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.manifest import (
     CardInputs,
@@ -244,7 +244,7 @@ def _write_data(
     facts = dict.fromkeys(("id", GROUP, REPO, "license", *family.order, *family.subject))
     further = (family.moment, family.stratum, family.partition, family.works)
     facts |= dict.fromkeys(filter(None, further))
-    facts |= {name: None for name in ("verification",) if name in family.schema.names}
+    facts |= {name: None for name in ("verification", TIER) if name in family.schema.names}
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     grouped = (
         batch
@@ -269,7 +269,16 @@ def _write_data(
     kept = spool.facts.filter(has_split)
     proofs = kept["verification"].to_pylist() if "verification" in facts else ()
     origins, proved = origins_of(count_origins(kept, family)), list(proofs).count("verified")
-    return Written(building, family, tuple(written), splits.report, origins, proved=proved)
+    tiers = Counter(kept[TIER].drop_null().to_pylist() if TIER in facts else ())
+    return Written(
+        building,
+        family,
+        tuple(written),
+        splits.report,
+        origins,
+        proved=proved,
+        tiers=dict(sorted(tiers.items())),
+    )
 
 
 def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
