@@ -111,6 +111,7 @@ def _qa(issue: int, pull: int, at: datetime) -> dict[str, Any]:
         "answer_role": "member",
         "answer_comment_id": issue * 7,
         "answer_created_at": at,
+        "answer_tier": "possible",
         "answer_points": 10,
         "answer_because": ["steps"],
         "dialogue": dialogue,

@@ -212,7 +212,7 @@ def test_a_dataset_on_the_hub_is_loaded(
 
         load = partial(run, program=script)
         done = load("lab/questions")
-        assert done.out.split() == ["56", "56", "qa"], done.err
+        assert done.out.split() == ["78", "78", "qa"], done.err
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err
     gone = load("lab/questions").err

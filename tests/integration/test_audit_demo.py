@@ -87,7 +87,7 @@ def test_an_open_dataset_and_the_command_say_the_same(lab: Workspace) -> None:
     done = invoke("audit", "qa", "--finding", "solution-in-issue", "--workspace", lab.path)
     assert done.exit_code == 0
     said = " ".join(done.stdout.split())
-    assert "Of 56 rows, 56 are free of all findings (solution-in-issue); 0 cannot be judged" in said
+    assert "Of 78 rows, 78 are free of all findings (solution-in-issue); 0 cannot be judged" in said
     with pytest.raises(UsageError, match="solution-in-issues"):
         load(lab.path / "datasets" / "qa").audit("solution-in-issues")
 

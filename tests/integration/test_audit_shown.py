@@ -67,7 +67,7 @@ def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspa
     audited = lab.dataset("qa")
     first_screen = audited.card.partition("## Use")[0]
     assert (
-        "Of 56 rows, 56 are free of all findings (solution-in-issue); 0 cannot be judged."
+        "Of 78 rows, 78 are free of all findings (solution-in-issue); 0 cannot be judged."
         in first_screen
     )
     recorded = audited.provenance["files"]

@@ -59,7 +59,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     assert "64 pull requests matched to the issue they fix" in printed
     assert "187 of 304 issues and 29 of 64 fixes kept" in printed
     assert "63 kept, 3 dropped, 1 for people" in printed
-    for built in ("qa 56", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):
+    for built in ("qa 78", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):
         assert built in printed
     assert "majority 0.40, tfidf-xgboost 0.86 micro_f1" in printed
     assert "tfidf-xgboost is better than majority" in " ".join(printed.split())
@@ -154,7 +154,27 @@ def test_a_machine_that_lacks_things_is_told_once_and_shortly(tmp_path: Path) ->
 def test_a_dataset_takes_what_the_review_kept(workspace: WorkspaceLayout) -> None:
     done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", workspace.root)
     assert done.code == 0, done.err
-    assert "qa: 14 examples" in done.out
+    assert "qa: 27 examples" in done.out
+
+
+def test_answers_have_tiers_the_best_first(workspace: WorkspaceLayout, tmp_path: Path) -> None:
+    def built(*options: str) -> tuple[str, list[str], str]:
+        folder = tmp_path / "rows"
+        done = _goldpan("build", "qa", *options, "--workspace", workspace.root, "--output", folder)
+        assert done.code == 0, done.err
+        rows = pq.read_table(folder / "data").to_pylist()
+        assert all((row["answer_tier"] == "likely") == (row["answer_points"] >= 12) for row in rows)
+        card, _, _ = (folder / "README.md").read_text(encoding="utf-8").partition("## Use")
+        return done.out, [row["answer_tier"] for row in rows], card
+
+    said, tiers, card = built()
+    assert tiers == ["likely"] * 56 + ["possible"] * 22
+    assert "  56 likely, 12 points or more: elsewhere 70% [56%, 81%] of such were whole" in said
+    assert "goldpan build qa --answer likely keeps the likely ones alone" in " ".join(said.split())
+    assert "56 likely" in card and "22 possible" in card and "61% [51%, 70%] are whole" in card
+    said, tiers, card = built("--answer", "likely")
+    assert tiers == ["likely"] * 56
+    assert "with at least 12 points" in card and "70% [56%, 81%] are whole" in card
 
 
 def test_the_report_passes_over_imported_tasks(workspace: WorkspaceLayout, tmp_path: Path) -> None:

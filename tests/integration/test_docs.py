@@ -110,7 +110,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.code == 0, f"{line}\n{done.err}"
             output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
-    assert "56 rows: id, repo" in script(example, tmp_path, **environment)
+    assert "78 rows: id, repo" in script(example, tmp_path, **environment)
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_folder_brings_a_profile_a_prompt_and_a_form(root: Path, tmp_path: Pat
         "print(len(tasks), *form.configuration.question('verdict').labels)\n"
     )
     printed = script(form, tmp_path, PYTHONPATH=str(PLUGINS)).split()
-    assert printed == ["56", "plain", "several", "none-asked"]
+    assert printed == ["78", "plain", "several", "none-asked"]
 
 
 @pytest.mark.parametrize("ruled", [True, False])

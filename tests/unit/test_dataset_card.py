@@ -139,7 +139,9 @@ def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
 
 def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: Path) -> None:
     stated = MinedSource("o/n", license="MIT", license_source=STATED)
-    card = replace(CARD, label_rule="the best reply", label_accuracy="71% were whole answers")
+    card = replace(
+        CARD, label_rule="the best reply", label_accuracy=lambda _: "71% were whole answers"
+    )
     provenance = replace(PROVENANCE, sources=(stated,))
     written = write(tmp_path, QA, examples(QA, 1), provenance=provenance, card=card)
     text = (written.directory / "README.md").read_text()
@@ -148,7 +150,9 @@ def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: P
     assert "Labels: the best reply;" in first
     assert "without a review. 71% were whole answers." in first
     assert "issues. Stated by the user: the license MIT of o/n.\n" in first
-    unknown = write(tmp_path / "x", QA, examples(QA, 1), card=replace(card, label_accuracy=""))
+    unknown = write(
+        tmp_path / "x", QA, examples(QA, 1), card=replace(card, label_accuracy=lambda _: "")
+    )
     text = (unknown.directory / "README.md").read_text()
     assert "Their accuracy was not measured." in text
     assert "stated by the user" not in text
@@ -157,7 +161,7 @@ def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: P
 def test_the_card_tells_how_many_rows_tests_prove(tmp_path: Path) -> None:
     fixes = FAMILIES["issue-resolution"]
     proved = examples(fixes, 2, verification="verified")
-    card = replace(CARD, label_rule="the merged change", label_accuracy="99% were fixes")
+    card = replace(CARD, label_rule="the merged change", label_accuracy=lambda _: "99% were fixes")
     for rest, numbers in ((None, "3 rows, 2"), ("flaky", "3 rows, 2"), ("verified", "3 rows, 3")):
         rows = [*proved, example(fixes, 9, verification=rest)]
         written = write(tmp_path / str(rest), fixes, rows, card=card)

@@ -8,10 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.label_facts import answer_accuracy, label_facts
+from goldpan.builders.answer_tiers import BY_REPOSITORY, TIERS, expected_share, tier_of
+from goldpan.builders.label_facts import label_accuracy, label_facts
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.proportions import wilson
+from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.gold import read_gold, score_labels
-from goldpan.filters.profile import change_settings, load_profile
+from goldpan.filters.profile import Profile, change_settings, load_profile
+from tests.gold import by_repository
 
 ANSWERS = """repo,issue,comment_id,half,label
 o/r,1,11,dev,answers
@@ -91,34 +95,61 @@ def test_the_gold_sets_here_are_whole() -> None:
     assert len({item[:2] for item in answers.labels}) == 300 == len(pairs.labels)
 
 
+def test_the_tiers_of_answers_are_those_of_the_gold_set() -> None:
+    rows = by_repository.read_rows(by_repository.read_gold())
+    counted = by_repository.counted_by_tier(rows)
+    assert counted == {tier.name: (tier.whole, tier.at_least_partly, tier.rows) for tier in TIERS}
+    of_repository: dict[str, list[bool]] = {}
+    for row in rows:
+        if row.random:
+            of_repository.setdefault(row.repo, []).append(row.label == "answers")
+    shares = [sum(whole) / len(whole) for whole in of_repository.values() if len(whole) >= 10]
+    assert (round(min(shares), 2), round(max(shares), 2)) == BY_REPOSITORY
+    assert [tier.name for tier in TIERS] == sorted(tier.name for tier in TIERS)
+    told = FAMILIES["qa"].column("answer_tier").description
+    assert all(wilson(tier.whole, tier.rows).short() in told for tier in TIERS)
+    assert tier_of(12) == "likely" and tier_of(9) == "possible" and tier_of(8) is tier_of(None)
+
+
+def test_the_share_over_a_mix_of_tiers_lies_between_theirs() -> None:
+    def share(**rows: int) -> tuple[float, float, float]:
+        expected = expected_share(rows, lambda tier: tier.whole)
+        assert expected.value is not None and expected.low is not None and expected.high is not None
+        return expected.low, expected.value, expected.high
+
+    likely, possible = share(likely=7), share(possible=7)
+    own = [wilson(tier.whole, tier.rows) for tier in TIERS]
+    assert likely == pytest.approx((own[0].low, own[0].value, own[0].high))
+    assert possible == pytest.approx((own[1].low, own[1].value, own[1].high))
+    low, half, high = share(likely=4, possible=4)
+    assert half == pytest.approx((likely[1] + possible[1]) / 2)
+    assert possible[0] < low < half < high < likely[2]
+    assert high - low < likely[2] - likely[0]
+
+
 DEFAULT = load_profile("default")
 
 
-def verdict(issue: int, criterion: str, keep: bool | None, value: float | None = None) -> object:
-    decides = criterion not in ("answer", "answered")
-    return {
-        "subject": "issue",
-        "issue": issue,
-        "criterion": criterion,
-        "decides": decides,
-        "keep": keep,
-        "value": value,
-    }
-
-
 def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
-    assert "71% [58%, 82%]" in answer_accuracy(DEFAULT, None, ())
-    nine = change_settings(DEFAULT, {"answer.least": 9})
-    assert "46% [36%, 56%]" in answer_accuracy(nine, None, ())
+    mix = {"likely": 1, "possible": 9}
+
+    def told(profile: Profile, chosen: str | None = None, *reviews: str) -> str:
+        return label_accuracy(("issue",), profile, chosen, reviews, mix)
+
+    assert "1 likely (12 points or more; 70% [56%, 81%] of such)" in told(DEFAULT)
+    assert "9 possible (9 to 11 points; 39% [28%, 51%] of such)" in told(DEFAULT)
+    assert "42% [33%, 53%] are whole answers" in told(DEFAULT)
+    assert told(DEFAULT, "likely")
     ten = change_settings(DEFAULT, {"answer.least": 10})
     looser = change_settings(DEFAULT, {"comment-scale.minimum": 5})
-    for told in (
-        answer_accuracy(looser, None, ()),
-        answer_accuracy(ten, None, ()),
-        answer_accuracy(DEFAULT, "all", ()),
-        answer_accuracy(DEFAULT, None, ["question-answer"]),
-        label_facts(("pair",), load_profile("verified"), "", None, ())[2],
-        label_facts(("discussion",), DEFAULT, "the accepted reply", None, ())[2],
+    for untold in (
+        told(looser),
+        told(ten),
+        told(DEFAULT, "all"),
+        told(DEFAULT, None, "question-answer"),
+        label_accuracy(("pair",), load_profile("verified"), None, (), {}),
+        label_accuracy(("discussion",), DEFAULT, None, (), {}),
     ):
-        assert told == ""
-    assert "99% [93%, 100%]" in label_facts(("pair",), DEFAULT, "", None, ())[2]
+        assert untold == ""
+    assert "99% [93%, 100%]" in label_accuracy(("pair",), DEFAULT, None, (), {})
+    assert label_facts(("issue",), DEFAULT, "best", None) == ("best", "9 points")

@@ -11,8 +11,15 @@ from typing import Any
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
+from goldpan.builders.answer_tiers import tier_lines
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import answered_issues, described_reviews, label_facts
+from goldpan.builders.label_facts import (
+    answered_issues,
+    described_reviews,
+    label_accuracy,
+    label_facts,
+    tiers_are_measured,
+)
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
@@ -43,6 +50,7 @@ NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 _CHOICES: dict[AnswerChoice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
+    "likely": "the reply that the rules of the criterion `answer` find best",
     "first": "the first reply of another person, of those who speak for the repository if any do, "
     "else of contributors; one that ends with a question gives way to the next of the same kind",
     "all": "each reply of another person that is no mere note, a row each",
@@ -80,6 +88,8 @@ class BuildResult(Result):
     seconds: float
     limit: int | None = None
     """The most rows wanted; `written.rows` may be fewer."""
+    tiers: tuple[str, ...] = ()
+    """Sentences on the tiers of answers, and on the commands for better ones."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
 
@@ -159,6 +169,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             golds=request.golds,
             since=request.since,
         )
+    measured = tiers_are_measured(request.chosen, request.answer, request.reviews)
     return BuildResult(
         written,
         funnel.rows,
@@ -169,6 +180,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         None if earlier == describe_build(request.directory) else earlier,
         time.monotonic() - started,
         limit,
+        tuple(tier_lines(written.tiers)) if written.tiers and measured else (),
         untold,
     )
 
@@ -239,14 +251,14 @@ def _card(
 ) -> CardInputs:
     subjects, profile = recipe.subjects_of(request), request.chosen
     choice = _answer_choice(request, subjects) if recipe.family is QA else ""
-    rule, threshold, accuracy = label_facts(
-        subjects, profile, choice, request.answer, request.reviews
-    )
+    rule, threshold = label_facts(subjects, profile, choice, request.answer)
     return CardInputs(
         label_rule=rule if request.family in RECIPES else "",  # not of a plugin's
         label_threshold=threshold,
         eligible=answered_issues(subjects, funnel),
-        label_accuracy=accuracy,
+        label_accuracy=lambda written: label_accuracy(
+            subjects, profile, request.answer, request.reviews, written.tiers
+        ),
         languages=profile.settings["language"].languages,
         subjects=" and ".join(PLURAL[subject] for subject in subjects),
         considered=funnel.rows,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import pyarrow.compute as pc
 
+from goldpan.builders.answer_tiers import LIKELY, TIERS, mix_accuracy
 from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -20,8 +20,6 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
 
-ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
-"""Rows that answer in whole, at least in part, and all rows, by the points required."""
 _PAIRS = (76, 77)
 """Pairs that fix, and all that the profile keeps."""
 _FIX = "the change of the merged pull request that says it fixes the issue"
@@ -35,21 +33,14 @@ def is_measured(profile: Profile) -> bool:
     )
 
 
-def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[str]) -> str:
-    """Return how right answers of issues are; empty where this choice was not measured."""
+def tiers_are_measured(profile: Profile, chosen: str | None, reviews: Collection[str]) -> bool:
+    """Return whether answers of issues are chosen as those were whose tiers were measured."""
     settings = profile.settings["answer"]
-    measured = ANSWERS.get(settings.least)
-    if (
-        measured is None
-        or reviews
-        or (chosen or settings.choice) != "best"
-        or not is_measured(profile)
-    ):
-        return ""
-    whole, at_least_partly, rows = measured
     return (
-        f"On nine held-out repositories, {_share(whole, rows)} of the answers chosen this way were "
-        f"complete and {_share(at_least_partly, rows)} at least partial"
+        not reviews
+        and (chosen or settings.choice) in ("best", LIKELY)
+        and settings.least in {tier.least for tier in TIERS}
+        and is_measured(profile)
     )
 
 
@@ -58,25 +49,36 @@ def fix_accuracy(profile: Profile) -> str:
     if not is_measured(profile):
         return ""
     return (
-        f"On seven other repositories, {_share(*_PAIRS)} of the pairs kept by the criteria merged, "
-        "says-fixes, issue-closed and one-to-one were fixes"
+        f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
+        "merged, says-fixes, issue-closed and one-to-one were fixes"
     )
 
 
 def label_facts(
+    subjects: Sequence[Subject], profile: Profile, choice: str, chosen: str | None
+) -> tuple[str, str]:
+    """Return the rule that made the labels, and its threshold."""
+    if "pair" in subjects:
+        return _FIX, ""
+    settings = profile.settings["answer"]
+    by_points = "issue" in subjects and (chosen or settings.choice) in ("best", LIKELY)
+    return choice, f"{settings.least} points" if by_points else ""
+
+
+def label_accuracy(
     subjects: Sequence[Subject],
     profile: Profile,
-    choice: str,
     chosen: str | None,
     reviews: Collection[str],
-) -> tuple[str, str, str]:
-    """Return the rule that made the labels, its threshold, and how right such labels are."""
+    tiers: Mapping[str, int],
+) -> str:
+    """Return how right labels are expected to be; empty where no such ones were measured.
+
+    `tiers` are how many rows each tier of answers has.
+    """
     if "pair" in subjects:
-        return _FIX, "", "" if reviews else fix_accuracy(profile)
-    settings = profile.settings["answer"]
-    by_points = "issue" in subjects and (chosen or settings.choice) == "best"
-    of_issues = answer_accuracy(profile, chosen, reviews) if "issue" in subjects else ""
-    return choice, f"{settings.least} points" if by_points else "", of_issues
+        return "" if reviews else fix_accuracy(profile)
+    return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
 
 
 def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
@@ -85,11 +87,6 @@ def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
     if tuple(subjects) != ("issue",) or not steps:
         return None
     return funnel.rows - steps[0].out - steps[0].undecided
-
-
-def _share(part: int, whole: int) -> str:
-    share = wilson(part, whole)
-    return f"{part / whole:.0%} [{share.low or 0:.0%}, {share.high or 0:.0%}]"
 
 
 def described_reviews(

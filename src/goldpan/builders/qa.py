@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from goldpan.builders.answer_tiers import tier_of
 from goldpan.builders.context import REASONS, BuildContext
 from goldpan.filters.answers import Answer, AskedQuestion, IssueReply, choose, rated_answers
 from goldpan.filters.criterion import Subject
@@ -101,6 +102,8 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             for reply in replies
         ]
         of_all = settings.choice == "all" and not of_discussions
+        by_review = context.request.answer == "reviewed"
+        by_points = settings.choice == "best" and not by_review
         for answer in answers:
             texts: tuple[str, str] | str = issue["title"], issue["body"]
             if earlier:
@@ -125,6 +128,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 "answer_role": answer.reply.role,
                 "answer_comment_id": answer.reply.comment_id,
                 "answer_created_at": answer.reply.created_at,
+                "answer_tier": tier_of(answer.points) if by_points else None,
                 "answer_points": answer.points,
                 "answer_because": list(answer.because),
                 "dialogue": dialogue,

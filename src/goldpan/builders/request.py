@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from goldpan.builders.answer_tiers import LIKELY, TIERS
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import Audited, not_audited
@@ -17,8 +18,9 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.profile import Profile
 
-AnswerChoice = Choice | Literal["reviewed"]
-"""`reviewed` takes the reply that the review `question-answer` names."""
+AnswerChoice = Choice | Literal["likely", "reviewed"]
+"""`likely` is `best` with the points of the tier of that name, `reviewed` the reply that the review
+`question-answer` names."""
 Texts = Literal["as-mined", "before-fix"]
 AS_MINED: Texts = "as-mined"
 BEFORE_FIX: Texts = "before-fix"
@@ -114,6 +116,8 @@ class BuildRequest:
             return self.profile
         settings = self.profile.settings["answer"]
         choice, least = self.answer or settings.choice, self.least or settings.least
+        if choice == LIKELY:
+            choice, least = "best", TIERS[0].least
         answer = replace(settings, choice=choice, least=least)
         return replace(self.profile, settings={**self.profile.settings, "answer": answer})
 

@@ -18,6 +18,8 @@ REPO = "repo"
 """The column that every family has for the repository of a row."""
 GROUP = "group"
 """An input column that is not published: rows that share it are near duplicates."""
+TIER = "answer_tier"
+"""The column, where a family has it, of how likely a row's answer is one."""
 _BATCH = 64
 _KINDS = {
     "string": pa.string(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -20,7 +21,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import CARD, FINDINGS_PAGE, write_card
 from goldpan.datasets.compare.diff import changelog, compare_versions
 from goldpan.datasets.croissant import CROISSANT, write_croissant
-from goldpan.datasets.family import GROUP, REPO, Family, described_family
+from goldpan.datasets.family import GROUP, REPO, TIER, Family, described_family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.manifest import (
     CardInputs,
@@ -170,8 +171,8 @@ def facts_of(family: Family) -> list[str]:
     """Return the light columns by which rows are split, sorted and counted."""
     further = (family.moment, family.stratum, family.partition, family.works)
     names = ("id", GROUP, REPO, "license", *family.order, *family.subject, *further)
-    proofs = ("verification",) if "verification" in family.schema.names else ()
-    return list(dict.fromkeys(filter(None, (*names, *proofs))))
+    counted = (name for name in ("verification", TIER) if name in family.schema.names)
+    return list(dict.fromkeys(filter(None, (*names, *counted))))
 
 
 def _spooled(building: Path, family: Family, rows: pa.Table | Iterable[pa.RecordBatch]) -> Spool:
@@ -202,7 +203,16 @@ def _write_data(
     kept = spool.facts.filter(has_split)
     proofs = kept["verification"].to_pylist() if "verification" in kept.schema.names else ()
     origins, proved = origins_of(count_origins(kept, family)), list(proofs).count("verified")
-    return Written(building, family, tuple(written), splits.report, origins, proved=proved)
+    tiers = Counter(kept[TIER].drop_null().to_pylist() if TIER in kept.schema.names else ())
+    return Written(
+        building,
+        family,
+        tuple(written),
+        splits.report,
+        origins,
+        proved=proved,
+        tiers=dict(sorted(tiers.items())),
+    )
 
 
 def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:

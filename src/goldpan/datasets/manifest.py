@@ -91,6 +91,8 @@ class Written:
     """The scores of the rows against gold sets."""
     proved: int = 0
     """The rows whose fix was proved by running tests."""
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    """How many rows each tier of answers has."""
 
     @property
     def rows(self) -> int:
@@ -191,8 +193,8 @@ class CardInputs:
     """The least that the rule asks of a label, such as 12 points."""
     eligible: int | None = None
     """Subjects that could have a label: issues that somebody answered; None where all could."""
-    label_accuracy: str = ""
-    """How right such labels are, where that was measured."""
+    label_accuracy: Callable[[Written], str] = lambda _: ""
+    """Returns how right such labels are, where that was measured."""
     notes: str = ""
     """The author's Markdown, put into the card as it is."""
     version: str = "1.0.0"
@@ -307,8 +309,8 @@ def _state_labels(record: DatasetRecord) -> LabelStatement:
     elif written.proved:
         measured_on = "tests"
         accuracy = f"Of {written.rows:,} rows, {written.proved:,} {_PROVED}."
-    elif card.label_accuracy:
-        measured_on, accuracy = "other repositories", f"{card.label_accuracy}."
+    elif measured := card.label_accuracy(written):
+        measured_on, accuracy = "other repositories", f"{measured}."
     if others:
         accuracy += f" No judgement in {' and '.join(others)} decides on any of these rows."
     answered = "" if card.eligible is None else f", of which somebody answered {card.eligible:,}"

@@ -32,6 +32,7 @@ def built(result: BuildResult) -> Iterator[Block]:
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         finding = name.removeprefix(NOT)
         yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
+    yield from map(Line, result.tiers)
     for score in written.scores:
         yield Line(f"  {score.summary}")
     yield from written.dropped_blocks()

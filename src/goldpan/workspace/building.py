@@ -22,7 +22,7 @@ from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.options import DatasetName, Names, call, options_of
 from goldpan.workspace.repositories import find_dataset, known_repositories
 
-Answer = Literal["best", "first", "all", "reviewed"]
+Answer = Literal["best", "likely", "first", "all", "reviewed"]
 Texts = Literal["as-mined", "before-fix"]
 Source = Literal["issues", "discussions"]
 _OWN = ("qa", "fault-localization", "code-edit", "issue-resolution")
@@ -122,8 +122,9 @@ class Build(Group):
         Args:
             source: Where the questions were asked. Of a discussion
                 the answer is the accepted one.
-            answer: The best, the first or all replies, or the reply that the required review
-                question-answer names. (default: as the profile says)
+            answer: The best reply, the best where it is likely a whole answer, the first or all
+                replies, or the reply that the required review question-answer names.
+                (default: as the profile says)
         """
         if answer not in (None, *get_args(Answer)):
             raise unknown_name("choice of an answer", answer, get_args(Answer))
