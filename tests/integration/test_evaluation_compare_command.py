@@ -119,7 +119,7 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
         (("--model", "goood"), "for the model 'goood'"),
         (("--protocol", "none"), "for the protocol 'none'"),
         (("--task", "qa"), "for the task 'qa'"),
-        (("--alpha", "2"), "alpha 2"),
+        (("--alpha", "2"), "alpha is 2"),
         (("--task", "sentiment", "--task", "no_such_task"), "no_such_task"),
     ],
 )
