@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -20,13 +20,13 @@ import httpx
 
 from goldpan._version import __version__
 from goldpan.annotation.studio.serve import SERVER
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.imports import EXTRAS, install_remedy
 from goldpan.core.result import Result
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.core.settings.config import PUBLIC_API, Settings
+from goldpan.core.settings.config import Settings
 from goldpan.execution.python_env import find_uv
 
 _LEAST_GIT = (2, 38)
@@ -120,25 +120,30 @@ def _github(settings: Settings) -> Iterator[Diagnosis]:
     except GoldpanError as error:
         yield Diagnosis("GitHub", "fail", error.problem, error.remedy)
         return
-    if not settings.tokens:
+    try:
+        tokens: Sequence[str | None] = settings.tokens or (None,)
+    except UsageError as error:  # the program that prints a token fails
+        yield Diagnosis("GitHub token", "fail", error.problem, error.remedy)
+        return
+    if tokens == (None,):
         remedy = settings.withheld or "Set GITHUB_TOKEN, or log in with gh auth login"
         yield Diagnosis("GitHub token", "note", "none: 60 requests an hour, and REST alone", remedy)
-    tokens: tuple[str | None, ...] = settings.tokens or (None,)
     with httpx.Client(timeout=_TIMEOUT, follow_redirects=False, verify=shared_context()) as client:
+        url, url_from = settings.api_url.rstrip("/"), settings.api_url_from
+        limits = partial(_limits, client, url, url_from)
         for number, token in enumerate(tokens, 1):
             name = f"GitHub token {number}" if len(tokens) > 1 else "GitHub"
-            yield _diagnosis(name, partial(_limits, client, settings.api_url.rstrip("/"), token))
+            yield _diagnosis(name, partial(limits, token))
 
 
-def _limits(client: httpx.Client, url: str, token: str | None) -> str:
+def _limits(client: httpx.Client, url: str, url_from: str, token: str | None) -> str:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         reply = client.get(f"{url}/rate_limit", headers=headers)
         resources = reply.json().get("resources", {}) if reply.is_success else {}
     except (httpx.HTTPError, ValueError, AttributeError) as error:
         reason = line(mask(str(error)) or type(error).__name__)
-        also = "" if url == PUBLIC_API else ", and --api-url"
-        remedy = f"Check the network and a proxy{also}"
+        remedy = f"Check the network and a proxy{f', and {url_from}' if url_from else ''}"
         raise GoldpanError(f"{url} does not answer ({reason})", remedy) from None
     if reply.status_code == httpx.codes.UNAUTHORIZED:
         remedy = "Make a new one, or unset GITHUB_TOKEN"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.console import run, sentence
-from tests.demo_workspace import make_demo
+from goldpan import Dataset, Workspace
+from goldpan.core.errors import DatasetError
+from tests.console import NOWHERE, run, sentence
+from tests.demo_workspace import make_demo, make_tables
+from tests.mining import mine_twin
 from tests.places import ROOT
+from tests.twin import Twin, World, synthetic_world
 
 EMPTY = (
     ("run {file}.toml", "goldpan init"),
@@ -113,6 +120,8 @@ def test_help_asks_for_no_token(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("dataset", "model", "cause"),
     [
+        ("code-edit", "longest-comment", "The model longest-comment does not answer code_edit"),
+        ("nlbse23_issue_type", "longest-comment", "nlbse23_issue_type, which is multi-class"),
         ("code-edit", "tfidf-svm", "A linear model does not answer code_edit"),
         ("qa", "token-svm", "gives tags, and qa is text-generation"),
         ("qa", "dates", "The model dates does not answer qa"),
@@ -122,7 +131,8 @@ def test_help_asks_for_no_token(folder: Path) -> None:
 def test_a_model_that_cannot_is_told_before_the_split(
     folder: Path, dataset: str, model: str, cause: str
 ) -> None:
-    line = f"evaluate run --dataset {dataset} --workspace demo --model {model}"
+    named = "--task" if dataset.startswith("nlbse") else "--dataset"
+    line = f"evaluate run {named} {dataset} --workspace demo --model {model}"
     done = run(*line.split(), folder=folder)
     assert done.code == 1
     assert cause in done.err + done.out
@@ -206,3 +216,140 @@ def test_a_wrong_word_is_told_with_what_may_stand(
     folder: Path, line: str, problem: str, remedy: str
 ) -> None:
     sentence(run(*line.split(), folder=folder), 2, problem, remedy)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem", "remedy"),
+    [
+        ("--alpha 2", "alpha 2 cannot", "between 0 and 1"),
+        ("--alpha nan", "alpha nan cannot", "between 0 and 1"),
+        ("--rope -1", "rope -1 cannot", "at least 0"),
+        ("--rope -1 --approach bayesian", "rope -1 cannot", "at least 0"),
+    ],
+)
+def test_only_the_setting_that_is_wrong_is_named(
+    folder: Path, line: str, problem: str, remedy: str
+) -> None:
+    words = f"evaluate compare --workspace demo --task nlbse23_issue_type {line}".split()
+    done = run(*words, folder=folder)
+    sentence(done, 1, problem, remedy)
+    assert "samples" not in done.err
+    assert ("rope" in done.err) == ("rope" in problem)
+
+
+@pytest.mark.parametrize(
+    "line",
+    (
+        "check",
+        "build qa --output qa",
+        "evaluate score",
+        "why prospector/sluice#63",
+        "open -h",
+        "report",
+        "filter",
+    ),
+)
+def test_a_token_that_nobody_needs_is_not_asked_for(folder: Path, line: str) -> None:
+    words = line.split()
+    given = {"GOLDPAN_TOKEN_COMMAND": "false", "PATH": os.environ["PATH"]}
+    done = run(*words, "--workspace", "demo", folder=folder, **given)
+    assert done.code == 0, done.err
+    assert "GOLDPAN_TOKEN_COMMAND" not in done.err
+
+
+def test_a_token_that_is_needed_is_asked_for(folder: Path) -> None:
+    done = run("mine", "--repo", "a/b", folder=folder, GOLDPAN_TOKEN_COMMAND="false")
+    sentence(done, 2, "GOLDPAN_TOKEN_COMMAND gave no token", "Run it by hand")
+    done = run("doctor", "--workspace", "demo", folder=folder, GOLDPAN_TOKEN_COMMAND="false")
+    assert "GOLDPAN_TOKEN_COMMAND gave no token" in done.out
+    assert "ok    Extra" in done.out
+
+
+@pytest.mark.parametrize(
+    ("place", "host"),
+    [
+        ("GOLDPAN_API_URL", NOWHERE),
+        ("GITHUB_API_URL", "http://no-such-host.invalid"),
+        ("--api-url", NOWHERE),
+        ("api_url in there/goldpan.toml, line 2", NOWHERE),
+    ],
+)
+def test_a_host_that_is_not_there_is_told_with_what_names_it(
+    tmp_path: Path, place: str, host: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    given = {"GOLDPAN_API_URL": "", "GOLDPAN_TRUST": "there"}
+    words = ["mine", "--repo", "a/b", "--workspace", "there"]
+    if place.startswith("api_url"):
+        (tmp_path / "there" / "goldpan.toml").write_text(f"\napi_url = '{host}'\n")
+    elif place.startswith("--"):
+        words += [place, host]
+    else:
+        given[place] = host
+    done = run(*words, folder=tmp_path, **given)
+    sentence(done, 1, "cannot be reached", f"Check {place}, its host and port")
+
+
+def _empty(lab: Workspace, family: str, **options: Any) -> DatasetError:
+    with pytest.raises(DatasetError, match="would be empty") as raised:
+        lab.build(family, output=lab.path / "empty", **options)
+    return raised.value
+
+
+def test_an_empty_dataset_names_the_answers_that_fill_it(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "lab"))
+    (filtered,) = {result.profile for result in lab.filter(settings={"answer.least": 90})}
+    for path in lab.path.glob("verdicts/*/*/*/*.parquet"):
+        if path.stem in ("default", "verified"):
+            path.unlink()
+    error = _empty(lab, "qa", profile=filtered)
+    first, lower = error.remedy.split(", or ")
+    assert first.startswith(f"Run goldpan build qa --profile {filtered} --answer first (")
+    made = lab.build("qa", profile=filtered, answer="first", output=tmp_path / "first")
+    assert f"({len(made):,} rows)" in first
+    refilter, rebuild = lower.split(", then ")
+    assert refilter == f"goldpan filter --profile {filtered} --set answer.least=9"
+    done = run(*refilter.split()[1:], "--workspace", "lab", folder=tmp_path)
+    assert done.code == 0, done.err
+    words = rebuild.split(" (")[0].split()
+    done = run(*words[1:], "--output", "lower", "--workspace", "lab", folder=tmp_path)
+    assert done.code == 0, done.err
+    assert f"({len(Dataset(tmp_path / 'lower')):,} rows)" in lower
+
+
+def test_an_empty_dataset_names_no_answers_where_there_are_none(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path))
+    (filtered,) = {result.profile for result in lab.filter(settings={"comment-scale.minimum": 99})}
+    for path in lab.path.glob("verdicts/*/*/*/*.parquet"):
+        if path.stem in ("default", "verified"):
+            path.unlink()
+    error = _empty(lab, "qa", profile=filtered)
+    assert "comment-scale" in error.problem
+    assert error.remedy.startswith("Run goldpan funnel")
+
+
+@pytest.mark.parametrize("family", ("fault-localization", "code-edit", "issue-resolution"))
+def test_an_empty_dataset_without_a_history_names_clone(tmp_path: Path, family: str) -> None:
+    lab = make_tables(tmp_path)
+    lab.pair()
+    lab.filter()
+    assert _empty(lab, family).remedy.startswith("Run goldpan clone, then goldpan filter")
+
+
+def test_an_empty_dataset_without_a_license_says_how_to_state_one(tmp_path: Path) -> None:
+    world = synthetic_world()
+    unlicensed = World(replace(world.main, license=None))
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "default"\n[answer]\nleast = 1\n')
+    with Twin(unlicensed) as twin:
+        mine_twin(twin, tmp_path)
+    lab = Workspace(tmp_path)
+    lab.pair()
+    lab.filter(profile=own)
+    error = _empty(lab, "qa", profile="own")
+    assert "no license of prospector/sluice is known" in error.problem
+    assert "goldpan normalize --repo prospector/sluice --license SPDX" in error.remedy
+    lab.normalize(license="MIT")
+    lab.pair()
+    lab.filter(profile=own)
+    assert len(lab.build("qa", profile="own"))

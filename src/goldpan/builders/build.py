@@ -12,7 +12,7 @@ from typing import Literal
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
-from goldpan.builders.empty import empty_dataset
+from goldpan.builders.empty import empty_dataset, has_license, other_answers
 from goldpan.builders.label_facts import (
     JUDGED,
     answered_issues,
@@ -200,14 +200,27 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
 
-            def count(name: str) -> int:
-                other = find_profile(workspace, repos, name)
-                by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
-                made = make_rows(by_other, repos, reporter, request.execution)
+            def count(other: RowsRequest) -> int:
+                made = make_rows(other, repos, reporter, request.execution)
                 return sum(rows.count for rows in made)
 
-            explained = _explained(request, reviews)
-            raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
+            def count_by(name: str) -> int:
+                other = find_profile(workspace, repos, name)
+                chosen = _answered_by(other, answer)
+                return count(replace(rows_request, profile=other, chosen=chosen))
+
+            raise empty_dataset(
+                recipe,
+                profile,
+                funnel,
+                dropped,
+                _explained(request, reviews),
+                basis,
+                count_by,
+                {words: count(other) for words, other in other_answers(rows_request)},
+                [repo for repo, rows in zip(repos, built, strict=True) if not has_license(rows)],
+                [repo for repo in repos if not workspace.clone(repo).exists()],
+            )
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():

@@ -118,16 +118,34 @@ class PlannedRun:
     protocol: Protocol
     seed: int
     data: TaskData
+    folder: Path
+    """Where the rows lie."""
     task_input: TaskInput
     by: tuple[str, ...] = ()
     """Columns to score by, beside the project."""
+
+    def _read_rows(self) -> TaskData:
+        """Return the rows with what the model reads of them beside the input.
+
+        Raises `EvaluationError` for a task that the model does not answer.
+        """
+        task, model = self.data.task, self.model
+        if model.check is not None:
+            model.check(task)
+        try:
+            return with_columns(self.data, self.folder, model.columns)
+        except UsageError as error:
+            raise EvaluationError(
+                f"The model {model.name} does not answer {task.name}: {error.problem}",
+                "Choose another of goldpan evaluate models",
+            ) from None
 
     def run(self) -> RunResult:
         """Do it, or return the finished run with the same settings."""
         with self.workspace.reporting() as reporter:
             return run_once(
                 self.workspace.layout,
-                self.data,
+                self._read_rows(),
                 self.model,
                 self.protocol,
                 self.seed,
@@ -141,7 +159,12 @@ class PlannedRun:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
         with self.workspace.reporting() as reporter:
             return estimate_run(
-                self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
+                self.workspace.layout,
+                self._read_rows(),
+                self.model,
+                self.protocol,
+                self.seed,
+                reporter,
             )
 
 
@@ -177,8 +200,9 @@ class RunPlan:
             if self.hold_out is not None:
                 data, protocol = hold_groups_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                rows = with_columns(data, folder, model.columns)
-                yield PlannedRun(self.workspace, name, model, protocol, seed, rows, task_input, by)
+                yield PlannedRun(
+                    self.workspace, name, model, protocol, seed, data, folder, task_input, by
+                )
 
 
 def plan_runs(

@@ -82,8 +82,10 @@ class Config(Group):
         file = read_settings_file(settings.workspace)
         names = [field.name for field in fields(Settings) if field.repr]
         found = [Setting(name, _shown(settings, name), self._source(name, file)) for name in names]
-        origin = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
-        return Results([*found, Setting("tokens", count(len(settings.tokens), "token"), origin)])
+        number, origin = len(settings.tokens), "the environment, GOLDPAN_TOKEN_COMMAND or gh"
+        if not number:
+            origin = settings.withheld or origin
+        return Results([*found, Setting("tokens", count(number, "token"), origin)])
 
     def _source(self, name: str, file: Mapping[str, Any]) -> str:
         settings = self.lab.settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,8 +47,8 @@ class Settings:
     """Where raw replies and tables lie."""
     api_url: str = PUBLIC_API
     """The REST root; GitHub Enterprise Server: ``https://HOST/api/v3``."""
-    tokens: tuple[str, ...] = field(default=(), repr=False)
-    """Access tokens, used as one pool."""
+    tokens: Sequence[str] = field(default=(), repr=False)
+    """Access tokens, used as one pool; those of a program are asked for when they are read."""
     via: Via = "auto"
     """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
     since: datetime | None = None
@@ -56,7 +56,8 @@ class Settings:
     include: tuple[Included, ...] = ()
     """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
     token_command: str = field(default="", repr=False)
-    """A command that prints a token, asked at the start and when GitHub refuses the old one."""
+    """A command that prints a token, asked before the first request and when GitHub refuses the
+    old one."""
     concurrency: int = 4
     """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
     at_once: int = 0
@@ -71,7 +72,9 @@ class Settings:
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
     """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""
     withheld: str = field(default="", repr=False)
-    """Why a token that is there is not for this server; empty where none is withheld."""
+    """Why a token of the environment is not for this server, where there is no other."""
+    api_url_from: str = field(default="", repr=False)
+    """Where `api_url` was given, such as ``GOLDPAN_API_URL``; empty for GitHub's own."""
 
     @property
     def processes(self) -> int:
@@ -130,12 +133,16 @@ def load_settings(
     values = dict(source.values)
     trust = _trust(workspace, str(named or ""), values, environment)
     values["plugins"] = _use_plugins(workspace, values, trust)
-    of_file = "api_url" in values
-    if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
-        values["api_url"] = url
-        of_file = False
+    variables = ("GOLDPAN_API_URL", "GITHUB_API_URL")
+    variable = next((name for name in variables if environment.get(name)), "")
+    if variable:
+        values["api_url"] = environment[variable]
+    url_from = "--api-url" if "api_url" in chosen else variable
+    of_file = "api_url" in values and not url_from
+    if of_file:
+        url_from = f"api_url in {source.place('api_url')}"
     values |= chosen
-    of_file = of_file and "api_url" not in chosen and not _is_host_of_gh(values, environment)
+    of_file = of_file and not _is_host_of_gh(values, environment)
     given = dict(values)
 
     def said(name: str) -> str:
@@ -153,7 +160,7 @@ def load_settings(
     if not of_file:  # another server is asked, by the user's own word
         asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
         trust = replace(trust, asks=asks)
-    settings = replace(Settings(workspace=workspace), **values, trust=trust)
+    settings = replace(Settings(workspace=workspace), **values, trust=trust, api_url_from=url_from)
     _check(settings, said)
     if of_file and not trust.given:
         return settings

@@ -10,11 +10,13 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
+from typing import overload
 from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
@@ -27,10 +29,33 @@ _OURS = ("GITHUB_TOKEN", "GH_TOKEN")
 _ENTERPRISE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 
 
+@dataclass(frozen=True)
+class AskedTokens(Sequence[str]):
+    """Tokens of a program, which is run when they are first read: most commands need none."""
+
+    ask: Callable[[], tuple[str, ...]]
+
+    @cached_property
+    def _given(self) -> tuple[str, ...]:
+        return self.ask()
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self._given[index]
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
 def tokens_for(
     environment: Mapping[str, str], api_url: str, command: str
-) -> tuple[tuple[str, ...], str]:
-    """Return the tokens for a server, and why those that are there are not for it.
+) -> tuple[Sequence[str], str]:
+    """Return the tokens for a server, and why those are not for it that the environment names.
 
     They go where gh sends them: those of GitHub to GitHub, those of a server of one's own to that,
     and none over a connection that others can read. This machine gets whichever there are.
@@ -46,11 +71,10 @@ def tokens_for(
     if name:
         return _split_tokens(environment[name], name), ""
     if command:
-        return tokens_of_command(command), ""
-    if tokens := _split_tokens(_gh_token(host), "the output of gh"):
-        return tokens, ""
+        return AskedTokens(partial(tokens_of_command, command)), ""
     other = next((name for name in (*_OURS, *_ENTERPRISE) if environment.get(name)), "")
-    return (), f"{other} is not for {host}: set {names[0]}" if other else ""
+    withheld = f"{other} is not for {host}: set {names[0]}" if other else ""
+    return AskedTokens(partial(_tokens_of_gh, host)), withheld
 
 
 def is_loopback(host: str) -> bool:
@@ -99,13 +123,13 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
     return tokens
 
 
-def _gh_token(host: str) -> str:
+def _tokens_of_gh(host: str) -> tuple[str, ...]:
     """Ask GitHub's own command line for its token, if it is installed and logged in."""
     import subprocess
 
     gh = shutil.which("gh")
     if gh is None:
-        return ""
+        return ()
     try:
         process = subprocess.run(  # noqa: S603 - the arguments are a program on PATH and a host name
             [gh, "auth", "token", "--hostname", host],
@@ -115,8 +139,8 @@ def _gh_token(host: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return process.stdout.strip() if process.returncode == 0 else ""
+        return ()
+    return () if process.returncode else _split_tokens(process.stdout.strip(), "the output of gh")
 
 
 VARIABLE = "GOLDPAN_TRUST"

@@ -31,12 +31,14 @@ def scipy_stats() -> Any:
 
 
 def check_settings(alpha: float, rope: float = 0.0, samples: int = 1) -> None:
-    """Raise `StatisticsError` for settings of a comparison that are out of range."""
-    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
-        raise StatisticsError(
-            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
-            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
-        )
+    """Raise `StatisticsError` for a setting of a comparison that is out of range."""
+    for name, value, fits, wanted in (
+        ("alpha", alpha, 0 < alpha < 1, "a number between 0 and 1, such as 0.05"),
+        ("rope", rope, 0 <= rope < math.inf, "a number of at least 0, such as 0.01"),
+        ("samples", samples, samples >= 1, "a whole number of at least 1"),
+    ):
+        if not fits:
+            raise StatisticsError(f"{name} {value:g} cannot be used", f"Give {wanted}")
 
 
 Floats = NDArray[np.float64]

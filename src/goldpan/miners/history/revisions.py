@@ -217,7 +217,9 @@ def at_home(settings: Settings, workspace: WorkspaceLayout, repo: str) -> Settin
     reason = (
         f"Tokens are for {settings.git_host}: set GOLDPAN_API_URL={api_url} for those of {host}"
     )
-    return replace(settings, api_url=api_url, tokens=(), token_command="", withheld=reason)
+    return replace(
+        settings, api_url=api_url, api_url_from="", tokens=(), token_command="", withheld=reason
+    )
 
 
 def fetch_history(
