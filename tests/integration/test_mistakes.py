@@ -13,7 +13,7 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.core.errors import DatasetError
-from tests.console import run, sentence
+from tests.console import NOWHERE, run, sentence
 from tests.demo_workspace import make_demo
 from tests.places import ROOT
 from tests.twin import Twin, World
@@ -230,6 +230,31 @@ def test_what_no_license_emptied_names_how_to_state_it(
     lab.pair()
     lab.filter()
     assert len(lab.build("qa"))
+
+
+@pytest.mark.parametrize(
+    ("place", "host"),
+    [
+        ("GOLDPAN_API_URL", NOWHERE),
+        ("GITHUB_API_URL", "http://no-such-host.invalid"),
+        ("--api-url", NOWHERE),
+        ("api_url in there/goldpan.toml, line 2", NOWHERE),
+    ],
+)
+def test_a_host_that_is_not_there_is_told_with_what_names_it(
+    tmp_path: Path, place: str, host: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    given = {"GOLDPAN_API_URL": "", "GOLDPAN_TRUST": "there"}
+    words = ["mine", "--repo", "a/b", "--workspace", "there"]
+    if place.startswith("api_url"):
+        (tmp_path / "there" / "goldpan.toml").write_text(f"\napi_url = '{host}'\n")
+    elif place.startswith("--"):
+        words += [place, host]
+    else:
+        given[place] = host
+    done = run(*words, folder=tmp_path, **given)
+    sentence(done, 1, "cannot be reached", f"Check {place}, its host and port")
 
 
 def test_what_needs_no_token_asks_for_none(folder: Path) -> None:

@@ -72,6 +72,8 @@ class Settings:
     """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""
     withheld: str = field(default="", repr=False)
     """Why a token that is there is not for this server; empty where none is withheld."""
+    api_url_from: str = field(default="", repr=False)
+    """Where `api_url` was given, such as ``GOLDPAN_API_URL``; empty for GitHub's own."""
 
     @property
     def processes(self) -> int:
@@ -133,12 +135,16 @@ def load_settings(
     values = dict(source.values)
     trust = _trust(workspace, str(named or ""), values, environment)
     values["plugins"] = _use_plugins(workspace, values, trust)
-    of_file = "api_url" in values
-    if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
-        values["api_url"] = url
-        of_file = False
+    variables = ("GOLDPAN_API_URL", "GITHUB_API_URL")
+    variable = next((name for name in variables if environment.get(name)), "")
+    if variable:
+        values["api_url"] = environment[variable]
+    url_from = "--api-url" if "api_url" in chosen else variable
+    of_file = "api_url" in values and not url_from
+    if of_file:
+        url_from = f"api_url in {source.place('api_url')}"
     values |= chosen
-    of_file = of_file and "api_url" not in chosen and not _is_host_of_gh(values, environment)
+    of_file = of_file and not _is_host_of_gh(values, environment)
     given = dict(values)
 
     def said(name: str) -> str:
@@ -156,7 +162,7 @@ def load_settings(
     if not of_file:  # another server is asked, by the user's own word
         asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
         trust = replace(trust, asks=asks)
-    settings = replace(Settings(workspace=workspace), **values, trust=trust)
+    settings = replace(Settings(workspace=workspace), **values, trust=trust, api_url_from=url_from)
     _check(settings, said)
     if not with_tokens or (of_file and not trust.given):
         return settings

@@ -54,11 +54,14 @@ class Transport:
     """The connections to GitHub; a request is sent once, and each failure becomes a reply.
 
     As long as nothing ever answered, a host that cannot be reached or that serves pages for
-    people is a wrong address, and a `ServerError`.
+    people is a wrong address, and a `ServerError` with the setting that gives it.
     """
 
-    def __init__(self, health: ServerHealth, *, concurrency: int, timeout: float) -> None:
+    def __init__(
+        self, health: ServerHealth, *, concurrency: int, timeout: float, url_from: str = ""
+    ) -> None:
         self._health = health
+        self._url_from = url_from
         self._http = httpx.AsyncClient(
             verify=shared_context(),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
@@ -108,15 +111,17 @@ class Transport:
             raise ServerError(
                 f"{host_of(url)} answers with a page for people, not as GitHub's API does "
                 f"({reply.problem})",
-                "Check --api-url: GitHub's own is https://api.github.com, an Enterprise server's "
-                "https://HOST/api/v3",
+                f"Check {self._url_from or 'the network and a proxy'}: GitHub's own address is "
+                "https://api.github.com, an Enterprise server's https://HOST/api/v3",
             )
 
     def _unreachable(self, url: str, cause: str) -> HttpReply:
         if not self._health.has_answered and self._health.failures + 1 >= FAILURES_TO_DOUBT:
             raise ServerError(
                 f"{host_of(url)} cannot be reached ({cause})",
-                "Check the network, a proxy, and --api-url with its port",
+                f"Check {self._url_from}, its host and port, and the network"
+                if self._url_from
+                else "Check the network and a proxy",
             )
         return _failure(f"no connection: {cause}")
 
@@ -152,6 +157,7 @@ class GitHub:
         pace: Pace | None = None,
         note: Callable[[str], None] = lambda _: None,
         refresh: Refresh | None = None,
+        url_from: str = "",
     ) -> None:
         self.api_url = api_url.rstrip("/")
         self.graphql_url = graphql_url
@@ -171,7 +177,9 @@ class GitHub:
         self.note = note
         self._refresh = refresh
         self._health = ServerHealth()
-        self._transport = Transport(self._health, concurrency=concurrency, timeout=timeout)
+        self._transport = Transport(
+            self._health, concurrency=concurrency, timeout=timeout, url_from=url_from
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -394,4 +402,5 @@ def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) ->
         pace=pace,
         note=reporter.note,
         refresh=(lambda: tokens_of_command(command)) if command else None,
+        url_from=settings.api_url_from,
     )

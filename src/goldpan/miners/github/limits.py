@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -197,7 +197,7 @@ class TokenPool:
     """Hands out the token that may ask next, waiting while none may."""
 
     def __init__(
-        self, secrets: tuple[str, ...], pace: Pace, note: Callable[[str], None] = lambda _: None
+        self, secrets: Sequence[str], pace: Pace, note: Callable[[str], None] = lambda _: None
     ) -> None:
         self.tokens = [Token(secret) for secret in secrets] or [Token(None)]
         self._pace = pace
