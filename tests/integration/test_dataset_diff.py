@@ -190,7 +190,7 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     make(
         workspace, '["external-check"]', "one", since=newer.directory
     )  # it may be the one that is replaced
-    assert "0 added, 0 gone" in (newer.directory / "README.md").read_text()
+    assert "0 added, 0 removed" in (newer.directory / "README.md").read_text()
 
 
 def test_the_changelog_escapes_what_came_from_github(tmp_path: Path) -> None:
