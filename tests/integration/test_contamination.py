@@ -194,7 +194,7 @@ def test_the_command_lists_rows_and_exits_with_0(tmp_path: Path) -> None:
     done = goldpan("contamination", made, "--against", bench, "--output", rows)
     assert done.code == 0, done.err
     assert "1 of 2 rows (50.0%)" in done.out
-    assert "Not seen:" in done.out
+    assert "Not detected by this search:" in done.out
     with rows.open(newline="") as file:
         assert [(record["id"], record["kind"]) for record in csv.DictReader(file)] == [
             ("qa:p/q#1", "near"),

@@ -175,7 +175,7 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     newer = make(workspace, '["external-check"]', "one", since=older)
     card = (newer.directory / "README.md").read_text()
     section = card.split("\n## Changes\n\n")[1].split("\n\n## ")[0]
-    assert "0 added, 1 gone, 0 changed" in section
+    assert "0 added, 1 removed, 0 changed" in section
     assert (
         "| gone | the criterion external-check, which decides now, drops it (external-link) | 1 |"
         in section
@@ -189,7 +189,7 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     make(
         workspace, '["external-check"]', "one", since=newer.directory
     )  # it may be the one that is replaced
-    assert "0 added, 0 gone" in (newer.directory / "README.md").read_text()
+    assert "0 added, 0 removed" in (newer.directory / "README.md").read_text()
 
 
 def test_the_changelog_escapes_what_came_from_github(tmp_path: Path) -> None:

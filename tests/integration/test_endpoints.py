@@ -328,7 +328,7 @@ def test_an_endpoint_that_counts_no_tokens_does_not_exceed_the_limit(
         assert 0 < done.sent < 12
         assert 1 < done.cost <= asked["max_cost"]
         assert done.usage.estimated
-        assert "estimated: the endpoint counts none" in printed(done)
+        assert "estimated: the endpoint reports none" in printed(done)
         again = review(lab, server, **asked)
         assert again.cost_before == pytest.approx(done.cost)
         assert again.sent <= 1

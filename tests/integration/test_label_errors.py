@@ -113,7 +113,7 @@ def test_the_command_names_the_rows_and_writes_all(tmp_path: Path) -> None:
     rows, table = tmp_path / "rows.csv", tmp_path / "rows.parquet"
     done = goldpan(*command, "--limit", "3", "--output", rows)
     assert done.code == 0, done.err
-    assert "of 120 rows are suspect" in done.out
+    assert "of 120 labels suspect" in done.out
     assert done.out.count("requirement_type:") == 4
     output = json.loads(goldpan(*command, "--json", "--output", table).out)
     assert len(output["ranked"]) == 20

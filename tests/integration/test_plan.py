@@ -296,10 +296,10 @@ def test_a_rebuilt_dataset_tells_what_changed_since_the_last(folder: Path, twin:
     assert "## Changes" not in card.read_text(encoding="utf-8")
     write_plan(folder, SMALL.replace("0.5,0.5", "0.8,0.2"))
     result = run_json(twin, folder)
-    assert "0 added, 0 gone" in result["units"][-1]["summary"]
+    assert "0 added, 0 removed" in result["units"][-1]["summary"]
     assert "## Changes" in card.read_text(encoding="utf-8")
     changes = folder / "lab" / "plans" / "plan" / "changes" / "questions.md"
-    assert "0 added, 0 gone" in changes.read_text(encoding="utf-8")
+    assert "0 added, 0 removed" in changes.read_text(encoding="utf-8")
 
 
 @pytest.mark.nightly

@@ -108,7 +108,7 @@ def test_the_workflow_keeps_a_live_dataset_up_to_date(project: Place) -> None:
     run(update)
     lab = project.folder / "monthly-workspace"
     changes = (lab / "plans" / "monthly" / "changes" / "live-questions.md").read_text("utf-8")
-    assert "0 added, 0 gone, 1 changed" in changes
+    assert "0 added, 0 removed, 1 changed" in changes
     second = project.hub.repo(LIVE)
     assert second is not None
     assert set(second["tags"]) > set(first["tags"])

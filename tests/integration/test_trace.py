@@ -118,7 +118,7 @@ def test_what_is_gone_is_told(workspace: WorkspaceLayout, tmp_path: Path) -> Non
     assert {item.kind for item in traced.objects} == {None}
     done = run("trace", name, "--workspace", copy.root, folder=tmp_path)
     assert done.code == 3
-    assert "not there" in done.out
+    assert "missing" in done.out
     done = run(
         "trace", name, "--workspace", workspace.root, folder=tmp_path, PATH=os.environ["PATH"]
     )
@@ -248,4 +248,4 @@ def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(
     assert done.code == 3, done.out
     assert "tables: comments, commits, discussion_comments, discussions, edits" in done.out
     assert "row: cannot be verified: " in done.out
-    assert "What could be verified holds" in done.out
+    assert "Everything that could be verified holds" in done.out

@@ -209,7 +209,7 @@ def _ends(step: Step, _: Results, outcome: Outcome) -> Outcome:
         make_directory(changelog.parent)
         changes = diff(older, data, changelog=changelog)
         summary += (
-            f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
+            f", {changes.added:,} added, {changes.gone:,} removed, {changes.changed:,} changed"
             + (f", {changes.moved:,} in another split" if changes.moved else "")
         )
     present = _present(step)
