@@ -166,8 +166,8 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
     words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
     done = invoke("evaluate", *words)
-    assert "4 answers not valid" in done.stdout
-    assert "answers: empty 4" in done.stdout
+    assert "4 of 4 answers are not valid" in done.stdout
+    assert "Answers: empty 4" in done.stdout
     assert "400 tokens read and 80 written" in done.stdout
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
