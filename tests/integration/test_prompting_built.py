@@ -171,7 +171,7 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     assert "400 tokens read and 80 written" in done.stdout
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
-    assert "4 are answered already" in dry.stdout
+    assert "answered from the archive: 4" in dry.stdout
     lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
     assert "short" in invoke(*lengths).stdout
 
