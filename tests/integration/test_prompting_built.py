@@ -166,9 +166,9 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
     words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
     done = invoke("evaluate", *words)
-    assert "4 invalid answers" in done.stdout
-    assert "answers: empty 4" in done.stdout
-    assert "400 input and 80 output tokens" in done.stdout
+    assert "4 of 4 answers are not valid" in done.stdout
+    assert "Answers: empty 4" in done.stdout
+    assert "400 tokens read and 80 written" in done.stdout
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout
@@ -183,7 +183,7 @@ def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAI
     done = invoke("evaluate", *words, "--workspace", str(root), "--json")
     assert done.exit_code == 3
     assert "0 of 4 rows of fault_localization are answered, 4 requests failed" in done.stderr
-    assert [each["task"] for each in orjson.loads(done.stdout)] == ["qa"]
+    assert [result["task"] for result in orjson.loads(done.stdout)] == ["qa"]
 
 
 def test_the_answer_never_stands_beside_the_input(root: Path) -> None:

@@ -1,8 +1,5 @@
 """Features of texts: TF-IDF of words and characters, and of the surrounding texts of the document.
 
-Logs and code repeat their words, so counting words first and cutting the distinct ones gives the
-same matrix in less time.
-
 No answer is read, so the texts of test rows may be used: a tool that classifies a sentence of a
 comment has the whole comment before it.
 """
@@ -22,66 +19,6 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.model import load
-
-
-class Letters:
-    """Pieces of words from `shortest` to `longest` letters, weighted by TF-IDF."""
-
-    def __init__(self, shortest: int, longest: int, *, rare: int, most: int) -> None:
-        self._lengths, self._rare, self._most = (shortest, longest), rare, most
-        self._vocabulary: dict[str, int] = {}
-        self._weights = load("sklearn.feature_extraction.text").TfidfTransformer(sublinear_tf=True)
-
-    def fit_transform(self, texts: Sequence[str]) -> Any:
-        """Learn the pieces that `rare` texts have, the `most` frequent ones; a row a text.
-
-        Where no piece is in so many texts, all are learned. Raises `ValueError` where there is
-        none.
-        """
-        words, names = self._words(texts)
-        cutter = self._cutter()
-        counts = (words @ cutter.fit_transform(names)).tocsc()
-        columns = np.flatnonzero(np.diff(counts.indptr) >= self._rare)
-        if not len(columns):
-            columns = np.arange(counts.shape[1])
-        if len(columns) > self._most:
-            frequency = np.asarray(counts.sum(axis=0)).ravel()[columns]
-            columns = np.sort(columns[(-frequency).argsort()[: self._most]])
-        pieces = cutter.get_feature_names_out()[columns]
-        self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
-        return self._weights.fit_transform(_sorted(counts[:, columns]))
-
-    def transform(self, texts: Sequence[str]) -> Any:
-        """Return the weights of what was learned, a row a text."""
-        words, names = self._words(texts)
-        cut = self._cutter(vocabulary=self._vocabulary).transform(names)
-        return self._weights.transform(_sorted(words @ cut))
-
-    def _words(self, texts: Sequence[str]) -> tuple[Any, Sequence[str]]:
-        """Return how often texts have words, and the words."""
-        counter = load("sklearn.feature_extraction.text").CountVectorizer(analyzer=_split)
-        try:
-            matrix = counter.fit_transform(texts)
-        except ValueError:  # no text has a word
-            return load("scipy.sparse").csr_matrix((len(texts), 1), dtype=np.int64), [""]
-        return matrix, counter.get_feature_names_out().tolist()
-
-    def _cutter(self, **vocabulary: Any) -> Any:
-        return load("sklearn.feature_extraction.text").CountVectorizer(
-            analyzer="char_wb", ngram_range=self._lengths, lowercase=False, **vocabulary
-        )
-
-
-def _split(text: str) -> list[str]:
-    return text.lower().split()
-
-
-def _sorted(matrix: Any) -> Any:
-    """Return the rows with their columns in order, so that sums are the same each time."""
-    rows = matrix.tocsr()
-    rows.sort_indices()
-    return rows
-
 
 _Place = tuple[str | None, str | None, int | None]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -171,10 +108,10 @@ class Features:
         self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words)
         letters = {"analyzer": "char_wb", "sublinear_tf": True, "max_features": 400_000}
         rare = 2 if len(texts) > 50 else 1
-        self._letters = Letters(2, 5, rare=rare, most=400_000)
+        self._letters = vectorizer(ngram_range=(2, 5), min_df=rare, **letters)
         # Cutting texts into pieces takes most of the time: those learned from are cut once.
         with needs_words():
-            self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
+            self._parts = [self._words.fit_transform(texts), _learned(self._letters, texts)]
         corpus = train if context == "none" else unlabelled
         names = corpus["id"].to_pylist() if "id" in corpus.column_names else []
         self._rows = {name: row for row, name in enumerate(names)}
@@ -186,10 +123,7 @@ class Features:
             # Of rows that name no documents there is nothing to learn, which is no error.
             self._names.fit(names if any(map(str.strip, names)) else [" - "])
             if context == "neighbours":
-                try:
-                    self._near.fit(texts)
-                except ValueError:  # no word is in two texts, as in scripts without spaces
-                    self._near.set_params(min_df=1).fit(texts)
+                _learned(self._near, texts)
 
     def of(self, rows: pa.Table) -> Any:
         """Return the features of rows, a sparse matrix of float64."""
@@ -233,6 +167,17 @@ def place_facts(texts: Sequence[str], around: Sequence[Surroundings]) -> npt.NDA
         for text, place in zip(texts, around, strict=True)
     ]
     return np.asarray(facts, dtype=np.float64)
+
+
+def _learned(vectorizer: Any, texts: Sequence[str]) -> Any:
+    """Return the features of texts that a vectorizer learns from them.
+
+    Where nothing is in as many texts as it asks for, as in scripts without spaces, it learns all.
+    """
+    try:
+        return vectorizer.fit_transform(texts)
+    except ValueError:
+        return vectorizer.set_params(min_df=1).fit_transform(texts)
 
 
 def _texts(rows: pa.Table) -> list[str]:

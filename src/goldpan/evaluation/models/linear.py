@@ -2,16 +2,12 @@
 
 Settings and thresholds are chosen by cross-validation inside train, so the validation split is
 not needed and the whole of train is learned from.
-
-A linear model with an L2 penalty is a sum of its train rows, so it learns the same from any columns
-in which they have the same products. Texts of issues have thousands of features each, and a project
-has hundreds of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol
 
@@ -164,15 +160,9 @@ def fit_heads(
     targets = rows[target_column(task.type).name].to_pylist()
     heads = []
     names = labels_of(task)
-    linear = isinstance(kind, LinearKind)
-    fewer = few_rows(matrix) if linear and is_worth_it(matrix) else None
-    columns = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            head = fit_head(kind, columns, _has_label(targets, name), folds, context.seed)
-            if fewer is not None and not isinstance(head.model, _ConstantScore):
-                head = replace(head, model=fewer.scorer(head.model))
-            heads.append(head)
+            heads.append(fit_head(kind, matrix, _has_label(targets, name), folds, context.seed))
             progress.advance()
     scores = np.column_stack([head.unseen for head in heads])
     unseen = answers_of(task, scores, [head.threshold for head in heads])
@@ -266,50 +256,6 @@ def _by_folds(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[
     best = int(np.argmin([((values - targets) ** 2).mean() for values in predicted]))
     context.learning.chosen_on = "5 folds inside train"
     return ridges[best].fit(matrix, targets), predicted[best]
-
-
-_SMALLEST = 1e-10
-"""Eigenvalues below this share of the largest are rounding errors."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinearScorer:
-    """A linear model by its weights."""
-
-    weights: Numbers
-    bias: float
-
-    def decision_function(self, matrix: Any) -> Numbers:
-        """Return a score for each row, above zero for the label."""
-        return np.asarray(matrix @ self.weights + self.bias)
-
-
-@dataclass(frozen=True, slots=True)
-class FewRows:
-    """Train rows in as few columns as hold them, and the way back."""
-
-    matrix: Any
-    columns: Numbers
-    """The rows; their products are those of `matrix`."""
-    back: Numbers
-
-    def scorer(self, model: Any) -> LinearScorer:
-        """Return a model that was fitted on `columns`, for all features."""
-        weights = self.matrix.T @ (self.back @ model.coef_[0])
-        return LinearScorer(np.asarray(weights), float(model.intercept_[0]))
-
-
-def is_worth_it(matrix: Any) -> bool:
-    """Return whether a sparse matrix holds more numbers than the products of its rows."""
-    return hasattr(matrix, "tocsr") and bool(matrix.nnz > matrix.shape[0] ** 2)
-
-
-def few_rows(matrix: Any) -> FewRows:
-    """Return the rows in the directions that they span."""
-    values, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
-    is_large = values > values[-1] * _SMALLEST
-    roots = np.sqrt(values[is_large])
-    return FewRows(matrix, vectors[:, is_large] * roots, vectors[:, is_large] / roots)
 
 
 def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
