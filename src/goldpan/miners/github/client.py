@@ -57,11 +57,9 @@ class Transport:
     people is a wrong address, and a `ServerError` with the setting that gives it.
     """
 
-    def __init__(
-        self, health: ServerHealth, *, concurrency: int, timeout: float, url_from: str = ""
-    ) -> None:
+    def __init__(self, health: ServerHealth, concurrency: int, timeout: float, place: str) -> None:
         self._health = health
-        self._url_from = url_from
+        self._place = place or "a proxy"
         self._http = httpx.AsyncClient(
             verify=shared_context(),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
@@ -111,7 +109,7 @@ class Transport:
             raise ServerError(
                 f"{host_of(url)} answers with a page for people, not as GitHub's API does "
                 f"({reply.problem})",
-                f"Check {self._url_from or 'the network and a proxy'}: GitHub's own address is "
+                f"Check {self._place}: GitHub's own address is "
                 "https://api.github.com, an Enterprise server's https://HOST/api/v3",
             )
 
@@ -119,9 +117,7 @@ class Transport:
         if not self._health.has_answered and self._health.failures + 1 >= FAILURES_TO_DOUBT:
             raise ServerError(
                 f"{host_of(url)} cannot be reached ({cause})",
-                f"Check {self._url_from}, its host and port, and the network"
-                if self._url_from
-                else "Check the network and a proxy",
+                f"Check {self._place}, its host and port, and the network",
             )
         return _failure(f"no connection: {cause}")
 
@@ -177,9 +173,7 @@ class GitHub:
         self.note = note
         self._refresh = refresh
         self._health = ServerHealth()
-        self._transport = Transport(
-            self._health, concurrency=concurrency, timeout=timeout, url_from=url_from
-        )
+        self._transport = Transport(self._health, concurrency, timeout, url_from)
 
     async def __aenter__(self) -> Self:
         return self
