@@ -88,13 +88,13 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     data = lab.build("qa", REPO, split="random:0.5,0.5", seed=1)
     assert isinstance(data.built, goldpan.BuildResult)
     assert data.built.kept == 18
-    assert len(data) == sum(data.splits.values()) == 5
+    assert len(data) == sum(data.splits.values()) == 16
     assert list(data.splits) == ["train", "test"]
     assert data.columns[:2] == ["id", "repo"]
     assert data.card.startswith("---")
     assert data.provenance["settings"]["seed"] == 1
     assert repr(data).endswith(f"qa, train: {data.splits['train']}, test: {data.splits['test']})")
-    assert data.to_arrow().num_rows == 5
+    assert data.to_arrow().num_rows == 16
     assert len(data.to_pandas("train")) == data.splits["train"]
     assert dict(data.to_datasets().num_rows) == dict(data.splits)
     counted = data.sql("SELECT split, count(*) AS n FROM data GROUP BY split ORDER BY split")

@@ -92,7 +92,12 @@ RULES: tuple[tuple[str, Check], ...] = (
             built.provenance["profile"]["name"] == found[1] and not built.provenance.get("reviews")
         ),
     ),
-    (r"On (?:seven|nine) .*", of("qa", "fault-localization", "code-edit")),
+    (r"On seven .*", of("fault-localization", "code-edit")),
+    (
+        r"Answer tiers \(`answer_tier`\): (\d+) likely \(.*\) and (\d+) possible \(.*",
+        lambda found, built: int(found[1]) + int(found[2]) == len(built.rows),
+    ),
+    (r"For this mix, expect .*|`goldpan build qa --answer likely` keeps .*", of("qa")),
     (r"Their accuracy was not .*|Of 21 rows, .* proved .*", of("issue-resolution")),
     (r"The rows are made of (\d+) of \d+ (?:issues|fix pairs).*", count),
     (

@@ -249,7 +249,7 @@ def test_what_was_not_mined_is_cloned_alone(case: Case, tmp_path: Path) -> None:
         lab.clone("o/data")
     (fetched,) = lab.clone("o/data", source=case.repository.path)
     assert (fetched.clone.refs, fetched.is_mined) == (1, False)
-    assert "was not mined" in str(fetched)
+    assert "has not been mined" in str(fetched)
     assert (tmp_path / "git/o/data.git/HEAD").exists()
 
 

@@ -211,13 +211,13 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
                     cwd=lab.parent)  # fmt: skip
     assert built.code == 0, built.err
-    assert "f.csv: 1 of 4 rows judged, 2 judgements are of rows that are not here" in built.out
+    assert "f.csv: 1 of 4 rows judged, 2 judgments of rows that are not here" in built.out
     strange = HEAD + elsewhere
     file.write_text(strange, encoding="utf-8")
     built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
                     cwd=lab.parent)  # fmt: skip
-    assert "f.csv: 0 of 4 rows judged, 1 judgements are of rows that are not here" in built.out
+    assert "f.csv: 0 of 4 rows judged, 1 judgment of rows that are not here" in built.out
     card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
     first = card.partition("## Use")[0]
-    assert "On nine held-out repositories" in first
+    assert "measured on nine held-out repositories" in first
     assert "No judgement in f.csv decides on any of these rows." in first

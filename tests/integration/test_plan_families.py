@@ -153,4 +153,4 @@ model = ["copy-ins-input"]
     names = {name for name, outcome in outcomes.items() if outcome == "done"}
     assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
     summaries = {unit["unit"]: unit["summary"] for unit in second["units"]}
-    assert "5 to evaluate on" in summaries["dataset/unseen"]
+    assert "6 to evaluate on" in summaries["dataset/unseen"]

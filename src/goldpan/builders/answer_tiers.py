@@ -75,18 +75,18 @@ def tier_lines(rows: Mapping[str, int]) -> Iterator[str]:
     for tier in TIERS:
         share = wilson(tier.whole, tier.rows).short()
         yield (
-            f"  {rows.get(tier.name, 0):,} {tier.name}, {tier.points}: "
-            f"elsewhere {share} of such were whole answers"
+            f"  {rows.get(tier.name, 0):,} {tier.name} ({tier.points}): "
+            f"on held-out repositories, {share} of such answers were complete"
         )
     if rows.get(LIKELY, 0) < sum(rows.values()):
-        yield f"  {_ALONE} keeps the likely ones alone; {_REVIEW} asks a model"
+        yield f"  {_ALONE} keeps only the likely ones; {_REVIEW} asks a model"
 
 
 def mix_accuracy(rows: Mapping[str, int]) -> str:
     """Return how right rows of these tiers are expected to be, for a card."""
     named = [
         f"{rows[tier.name]:,} {tier.name} ({tier.points}; "
-        f"{wilson(tier.whole, tier.rows).short()} of such)"
+        f"{wilson(tier.whole, tier.rows).short()} complete)"
         for tier in TIERS
         if rows.get(tier.name)
     ]
@@ -94,9 +94,8 @@ def mix_accuracy(rows: Mapping[str, int]) -> str:
     at_least_partly = expected_share(rows, lambda tier: tier.at_least_partly).short()
     low, high = BY_REPOSITORY
     return (
-        f"Tiers (`answer_tier`): {' and '.join(named)}. If these rows are as those of nine "
-        f"repositories that the points were not made on, {whole} are whole answers and "
-        f"{at_least_partly} hold at least a part; of single repositories {low:.0%} to {high:.0%} "
-        f"were whole. `{_ALONE}` keeps the likely rows alone; `{_REVIEW}`, then `{_REVIEWED}`, "
-        "asks a model"
+        f"Answer tiers (`answer_tier`): {' and '.join(named)}, measured on nine held-out "
+        f"repositories. For this mix, expect {whole} complete answers and {at_least_partly} at "
+        f"least partial ones; in single repositories {low:.0%} to {high:.0%} were complete. "
+        f"`{_ALONE}` keeps only the likely rows; `{_REVIEW}`, then `{_REVIEWED}`, asks a model"
     )

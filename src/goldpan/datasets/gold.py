@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of, refuse_empty
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
-from goldpan.core.result import Result
+from goldpan.core.result import Result, count
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import hold_lock, write_whole
 from goldpan.datasets.splits import sample_by_hash
@@ -167,7 +167,7 @@ class GoldScore(Result):
         judged = f"{self.gold}: {self.sample.read:,} of {self.sample.drawn:,} rows judged"
         if not self.sample.elsewhere:
             return judged
-        return f"{judged}, {self.sample.elsewhere:,} judgements are of rows that are not here"
+        return f"{judged}, {count(self.sample.elsewhere, 'judgment')} of rows that are not here"
 
 
 def half_of(repo: str, issue: int) -> str:
