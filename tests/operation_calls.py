@@ -10,7 +10,7 @@ import re
 import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir
 from dataclasses import dataclass
 from importlib.resources import files
@@ -23,7 +23,7 @@ import orjson
 import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.commands.program import commands
-from goldpan.core.result import Result, json_data
+from goldpan.core.result import Result, Results, json_data
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke, typed
 from tests.shared_folder import shared_folder
@@ -116,6 +116,12 @@ def _type(value: Any) -> str:
     return names.get(type(value), "null")
 
 
+def version_of(result: Result) -> int:
+    """Return the version of a result's JSON, of a list that of its elements."""
+    elements: Iterable[Result] = result if isinstance(result, Results) else ()
+    return max([result.schema, *(element.schema for element in elements)])
+
+
 def render(called: Mapping[str, Called]) -> str:
     """Return the page of what each command prints as JSON."""
     parts = []
@@ -126,7 +132,7 @@ def render(called: Mapping[str, Called]) -> str:
         fields = {path: kind for path, kind in fields.items() if f"{path}[]" not in fields}
         width = max(map(len, fields))
         lines = "\n".join(f"{path:<{width}}  {kind}" for path, kind in fields.items())
-        version = called[name].returned.schema
+        version = version_of(called[name].returned)
         parts.append(f"## goldpan {name}\n\nVersion {version}\n\n```text\n{lines}\n```")
     return "\n\n".join([_ABOUT, *parts]) + "\n"
 

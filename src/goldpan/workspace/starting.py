@@ -63,6 +63,8 @@ def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
 class Setting(Result):
     """A setting with its value, and where it is from; tokens are only counted."""
 
+    schema = 2
+
     name: str
     value: str
     source: str
