@@ -54,14 +54,21 @@ class _Note(GoldpanError):  # noqa: N818 - it stops nothing
     """Something that is not as it could be, though mining and building work."""
 
 
-def examine(settings: Settings, environment: Mapping[str, str] | None = None) -> list[Diagnosis]:
-    """Examine Python, git, disk, tokens with their limits, extras, and servers that are set."""
+def examine(
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    refused: GoldpanError | None = None,
+) -> list[Diagnosis]:
+    """Examine Python, git, disk, tokens with their limits, extras, and servers that are set.
+
+    `refused` is why no token could be had, where that is so.
+    """
     environment = os.environ if environment is None else environment
     return [
         Diagnosis("Goldpan", "ok", f"{__version__} on Python {platform.python_version()}"),
         _diagnosis("git", _git),
         _diagnosis("Workspace", partial(_disk, settings.workspace)),
-        *_github(settings),
+        *_github(settings, refused),
         *_extras(),
         _diagnosis("uv", _uv),
         _diagnosis("Label Studio", partial(_label_studio, environment)),
@@ -110,8 +117,11 @@ def _disk(workspace: Path) -> str:
     return text
 
 
-def _github(settings: Settings) -> Iterator[Diagnosis]:
+def _github(settings: Settings, refused: GoldpanError | None) -> Iterator[Diagnosis]:
     """Ask for each token's limits, which costs nothing of them."""
+    if refused is not None:
+        yield Diagnosis("GitHub token", "fail", refused.problem, refused.remedy)
+        return
     trust = settings.trust
     if not trust.given:
         yield Diagnosis("Settings file", "note", trust.problem(), trust.remedy)

@@ -264,6 +264,11 @@ def test_what_needs_no_token_asks_for_none(folder: Path) -> None:
         assert done.code == 0, done.err
     done = run("mine", "--repo", "a/b", folder=folder, **LAB)
     sentence(done, 2, "GOLDPAN_TOKEN_COMMAND gave no token")
+    for line in ("doctor", "config show"):
+        done = run(line.split()[0], *line.split()[1:], folder=folder, **LAB)
+        assert done.code == (line == "doctor")
+        assert "GOLDPAN_TOKEN_COMMAND gave no token" in done.out
+        assert "workspace" in done.out.lower()
 
 
 def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:

@@ -56,7 +56,10 @@ def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
     """
     from goldpan.doctor import examine
 
-    return Results(examine(self.github))
+    try:
+        return Results(examine(self.github))
+    except UsageError as refused:
+        return Results(examine(self.settings, refused=refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,14 @@ class Config(Group):
         """
         from goldpan.core.settings.config import read_settings_file
 
-        settings = self.lab.github
+        try:
+            settings = self.lab.github
+            origin = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
+        except UsageError as refused:
+            settings, origin = self.lab.settings, refused.problem
         file = read_settings_file(settings.workspace)
         names = [field.name for field in fields(Settings) if field.repr]
         found = [Setting(name, _shown(settings, name), self._source(name, file)) for name in names]
-        origin = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
         return Results([*found, Setting("tokens", count(len(settings.tokens), "token"), origin)])
 
     def _source(self, name: str, file: Mapping[str, Any]) -> str:
