@@ -182,12 +182,10 @@ def _truth(task: Task, rows: pa.Table) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class InvalidAnswer:
-    """An answer that is not valid."""
+    """An answer that is not valid, cut to 500 characters, and how often it was given."""
 
     raw: str
-    """As the model gave it, cut to 500 characters."""
     count: int
-    """How often it was given."""
 
 
 def invalid_answers(predictions: pa.Table) -> tuple[InvalidAnswer, ...]:
