@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits import apply as lines_module
-from goldpan.code.edits import diff, find
+from goldpan.code.edits import diff
 from goldpan.code.edits import find as find_module
 from goldpan.code.edits.apply import Edit, apply_edits, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.find import Repeats, find_edits
+from goldpan.code.edits.find import find_edits
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 
@@ -41,15 +41,6 @@ ANY = st.text(st.sampled_from("ab\r\n \u2028") | st.characters(), max_size=40)
 VERSIONS = PAIRS | st.tuples(ANY, ANY)
 
 
-@pytest.fixture(params=[find._WORK_BEFORE_REPEATS, -1], ids=["searched", "known"], scope="module")
-def looked_up(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Look places up by searching, and where all that repeats is known before."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(find, "_WORK_BEFORE_REPEATS", request.param)
-        yield
-
-
-@pytest.mark.usefixtures("looked_up")
 @examples(400)
 @given(VERSIONS)
 @example(("", ""))
@@ -71,7 +62,6 @@ def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> No
         reached = before.index(edit.search) + len(edit.search)
 
 
-@pytest.mark.usefixtures("looked_up")
 @examples(400)
 @given(VERSIONS)
 def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
@@ -86,7 +76,6 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     assert text == after
 
 
-@pytest.mark.usefixtures("looked_up")
 @examples(300)
 @given(VERSIONS)
 @example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
@@ -106,7 +95,6 @@ def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
         text = text.replace(edit.search, edit.replace)
 
 
-@pytest.mark.usefixtures("looked_up")
 @examples(300)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
@@ -243,19 +231,24 @@ def test_what_uniqueness_alone_takes() -> None:
     assert edit.search.count("\n") + edit.replace.count("\n") == 3
 
 
+def end_of_unique(text: str, start: int) -> int:
+    """Return where the shortest run from a place ends that stands nowhere else; 0 for none."""
+    ends = range(start + 1, len(text) + 1)
+    return next((end for end in ends if text.find(run := text[start:end]) == text.rfind(run)), 0)
+
+
 @pytest.mark.parametrize("kinds", [2, 300])
 def test_blocks_hold_no_more_than_the_shortest_unique_runs(kinds: int) -> None:
     before, after = edited(4_000, kinds, 40)
     lines, new = split_lines(before), split_lines(after)
     characters = number_lines(lines, new)
     old = as_characters(lines, characters)
-    own = Repeats(old, as_characters(new, characters)).own
     fewest = 0
     for hunk in diff_lines(old, as_characters(new, characters)):
         runs = (
-            max(start + own[start] + 1, hunk.end, start + 1) - start
+            max(end, hunk.end) - start
             for start in range(max(0, hunk.start - 100), min(hunk.start, len(old) - 1) + 1)
-            if max(start + own[start] + 1, hunk.end) <= len(old)
+            if (end := end_of_unique(old, start))
         )
         changed = (hunk.new_end - hunk.new_start) - (hunk.end - hunk.start)
         fewest += 2 * min(runs) + changed

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-
-import numpy as np
-from numpy.typing import NDArray
 
 from goldpan.code.edits.apply import MOST_CHARACTERS, Edit, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import LineHunk, diff_lines
@@ -77,108 +74,10 @@ def _edit(change: TwoVersions, block: EditBlock) -> Edit:
     return Edit(old.cut(start, end), new.cut(new_start, new_end))
 
 
-# How far the lines from a place on stand elsewhere too: a suffix array over both versions.
-#
-# Built once, it answers in no time what a search through the text answers in a millisecond, so a
-# thousand changes among lines that are nearly all the same still find their least context.
-
-MOST_LINES = 600_000
-"""The most lines of both versions together; indexing them takes a few seconds."""
-_Ints = NDArray[np.int64]
-
-
-class Repeats:
-    """For each place of the version before, how many lines from there on stand elsewhere."""
-
-    def __init__(self, before: str, after: str) -> None:
-        count = len(before)
-        codes = np.full(count + len(after) + 2, 0, np.int64)
-        codes[:count], codes[count + 1 : -1] = _codes(before), _codes(after)
-        codes[count], codes[-1] = 0, 1  # the ends, which stand nowhere else
-        order = _suffixes(codes)
-        shared = _shared(codes.tolist(), order)
-        places = order.tolist()
-        above = _nearest(places, shared, count)
-        below = _nearest(places[::-1], [0, *shared[:0:-1]], count)
-        self.own = [max(upper[0], other[0]) for upper, other in zip(above, below, strict=True)]
-        """At another place of the version before."""
-        self.other = [max(upper[1], other[1]) for upper, other in zip(above, below, strict=True)]
-        """In the version after."""
-        self.twice = [
-            max(upper[2], other[2], min(upper[1], other[1]))
-            for upper, other in zip(above, below, strict=True)
-        ]
-        """At two places or more of the version after."""
-        self.where = [
-            upper[3] if upper[1] >= other[1] else other[3]
-            for upper, other in zip(above, below, strict=True)
-        ]
-        """A place in the version after where most of them stand."""
-
-
-def _codes(lines: str) -> _Ints:
-    codes = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return codes.astype(np.int64) + 2
-
-
-def _suffixes(codes: _Ints) -> _Ints:
-    """Return the places of a text in the order of what follows there (prefix doubling)."""
-    rank: _Ints = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-    width = 1
-    while int(rank.max()) + 1 < len(rank):
-        following = np.zeros_like(rank)
-        following[:-width] = rank[width:] + 1
-        keys = rank * (len(rank) + 1) + following
-        rank = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-        width *= 2
-    return np.argsort(rank)
-
-
-def _shared(codes: Sequence[int], order: _Ints) -> list[int]:
-    """Return how much each suffix shares with the one before it in the order (Kasai)."""
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    suffixes, ranks = order.tolist(), rank.tolist()
-    shared = [0] * len(suffixes)
-    length = 0
-    for at, position in enumerate(ranks):
-        if position == 0:
-            length = 0
-            continue
-        other = suffixes[position - 1]
-        while codes[at + length] == codes[other + length]:
-            length += 1
-        shared[position] = length
-        length = max(length - 1, 0)
-    return shared
-
-
-def _nearest(
-    suffixes: Sequence[int], shared: Sequence[int], count: int
-) -> list[tuple[int, int, int, int]]:
-    """Return what each place before shares with suffixes that come before it in the order.
-
-    With the nearest of the version before, with the nearest of the version after and with the
-    one above that, and where in the version after the nearest is; `shared` tells what each shares
-    with the one right above it.
-    """
-    matches = [(0, 0, 0, 0)] * count
-    own = first = second = where = 0
-    for start, length in zip(suffixes, shared, strict=True):
-        own, first, second = min(own, length), min(first, length), min(second, length)
-        if start < count:
-            matches[start] = (own, first, second, where)
-            own = len(suffixes)
-        else:
-            first, second, where = len(suffixes), first, start - count - 1
-    return matches
-
-
 _MOST_WORK = 1_000_000_000
 """Spent for one file before all of it becomes the context: a second, on hostile files ten."""
 _WORK_PER_LINE_LOOKED_UP = 10
 _WORK_PER_CHARACTER = 0.25
-_WORK_BEFORE_REPEATS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +117,6 @@ class TwoVersions:
         self._landmarks = {line for line in whole if counts[line] == 1 and new_counts[line] <= 1}
         self._lost_landmarks = {line for line in self._landmarks if not new_counts[line]}
         self._work = 0.0
-        self._repeats: Repeats | None = None
 
     def surround(self, hunk: LineHunk) -> EditBlock:
         """Return the hunk with the fewest lines around it that stand at one place only.
@@ -266,28 +164,8 @@ class TwoVersions:
         size = end - start
         if size < 1:
             return False
-        repeats = self._known_repeats()
-        if repeats is not None:
-            if size <= repeats.own[start]:
-                return False
-            if size > repeats.twice[start]:
-                is_outside = end <= hunk.start or start >= hunk.end  # which both versions have
-                above = repeats.where[start] + size <= hunk.new_start
-                if size <= repeats.other[start] and above and not is_outside:
-                    return False
-                # Left are the places across the end of what is edited.
-                edited = after[max(hunk.new_start - size, 0) : hunk.new_start]
-                edited += before[hunk.start : max(end, hunk.start + size)]
-                return self._stand_once(before[start:end], edited)
         edited = after[: hunk.new_start] + before[hunk.start :]
         return self._stand_once(before[start:end], before, edited)
-
-    def _known_repeats(self) -> Repeats | None:
-        """Return what repeats, once searching for it has cost more than knowing all of it."""
-        lines = len(self.before.lines) + len(self.after.lines)
-        if self._repeats is None and self._work > _WORK_BEFORE_REPEATS and lines <= MOST_LINES:
-            self._repeats = Repeats(self.before.lines, self.after.lines)
-        return self._repeats
 
     def _stand_once(self, search: str, *texts: str, work: float = 1) -> bool:
         """Return whether a search, which is not empty, stands at no second place of any text."""
