@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
@@ -13,7 +15,7 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.ensemble import own_words, shared_lines
 from goldpan.evaluation.record import RunRecord
-from tests.evaluating import comments, ran, requirements, rows, rows_of, types
+from tests.evaluating import comments, labelled, ran, requirements, rows, rows_of, types
 from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
@@ -71,6 +73,24 @@ def test_one_label_of_two_and_several_labels(tmp_path: Path) -> None:
     assert (two.scores.value("macro_f1") or 0) > 0.7
     several = _run(tmp_path, rows_of("comment_type_python", comments(80), 60))
     assert (several.scores.value("micro_f1") or 0) > 0.9
+
+
+def test_answers_around_a_text_tell_what_its_words_do_not(tmp_path: Path) -> None:
+    """Of five texts in a row that have one label, train has four; their words say nothing."""
+    task = find_task("requirement_type")
+    words = [text for text, _ in labelled(240, seed=3)]
+    pairs = [
+        (f"gravel {text.split()[0]}", task.label_names[at // 20 % 2])
+        for at, text in enumerate(words)
+    ]
+    every = rows(task, pairs)
+    is_test = pa.array([at // 4 % 5 == 2 for at in range(len(pairs))])
+    data = task_data(
+        task, {"train": every.filter(pc.invert(is_test)), "test": every.filter(is_test)}
+    )
+    near = _run(tmp_path, data, context="answers", folds=5).scores.value("macro_f1") or 0
+    alone = _run(tmp_path, data, context="neighbours").scores.value("macro_f1") or 0
+    assert near > alone + 0.2
 
 
 def test_labels_of_few_rows_are_not_learned(tmp_path: Path) -> None:

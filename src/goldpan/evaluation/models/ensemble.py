@@ -2,8 +2,9 @@
 
 A support vector machine with a Gaussian kernel reads words and characters; another one reads
 these with embeddings of a frozen encoder, its last layers; randomized trees read structure: signs,
-lengths, the place in a document, and lines that many texts share, such as those of a template. A
-logistic regression learns from answers to rows that the three had not seen how far to believe each.
+lengths, the place in a document, and lines that many texts share, such as those of a template.
+Where wanted a logistic regression reads train's answers to the surrounding texts. Another one
+learns from answers to rows that these models had not seen how far to believe each.
 
 The first line of a text is its title where others follow. Lines that many texts share, and comments
 of Markdown, are no words of their own.
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from string import punctuation
 from typing import Any
 
@@ -42,7 +44,7 @@ from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, Feat
 from goldpan.evaluation.models.linear import Numbers, fit_heads
 
 _NAME = "ensemble"
-_CONTEXTS = ("none", "neighbours")
+_CONTEXTS = ("none", "neighbours", "answers")
 _DEFAULTS = {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5}
 _MOST_ROWS = 8_000
 """The most rows of train: a kernel compares every two of them."""
@@ -105,9 +107,11 @@ class _Views:
         rows, every = context.whole_train, context.unlabelled
         self._shared = shared_lines(rows["text"].to_pylist())
         self._known = frozenset(self._shared)
-        self._words = Features(self._own(rows), self._own(every), settings["context"])
-        around = settings["context"] == "neighbours"
-        self._documents = Documents(self._own(every)) if around else None
+        self._reads_answers = settings["context"] == "answers"
+        around = "none" if settings["context"] == "none" else "neighbours"
+        self._words = Features(self._own(rows), self._own(every), around)
+        self._documents = Documents(self._own(every)) if around != "none" else None
+        self._numbers: dict[tuple[str | None, str], int] = {}
         vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
         words = {"sublinear_tf": True, "ngram_range": (1, 2), "token_pattern": r"(?u)\S+"}
         self._titles = vectorizer(**words)
@@ -132,6 +136,8 @@ class _Views:
         titles = self._titles.transform(_titles(own)) * _TITLE
         words = sparse.hstack([self._words.of(own), titles])
         parts = [words, self._meanings(own), self._structure(rows)]
+        if self._reads_answers:
+            parts.append(self._places(rows))
         return [sparse.csr_matrix(part) for part in parts]
 
     def _own(self, rows: pa.Table) -> pa.Table:
@@ -171,6 +177,16 @@ class _Views:
             parts.append(place_facts(texts, self._documents.around(rows)))
         return np.hstack(parts)
 
+    def _places(self, rows: pa.Table) -> Numbers:
+        """Return the number of each row's document, 0 for none, and its position there."""
+        columns = (rows[name].to_pylist() for name in ("repo", "document", "position"))
+        places = []
+        for repo, document, position in zip(*columns, strict=True):
+            key = (repo, document)
+            number = self._numbers.setdefault(key, len(self._numbers) + 1) if document else 0
+            places.append([number, position or 0])
+        return np.asarray(places, dtype=np.float64)
+
 
 def _titles(rows: pa.Table) -> list[str]:
     """Return the first lines of texts that have others, empty for those of one line."""
@@ -197,7 +213,7 @@ def similar_meanings(words: int, left: Any, right: Any) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """The three models and what joins them, for one label."""
+    """The models and what joins them, for one label."""
 
     widths: Sequence[int]
     folds: int
@@ -208,8 +224,8 @@ class _Stack:
         """Return a stack that has not learned."""
         svm, ensemble = load("sklearn.svm").SVC, load("sklearn.ensemble")
         fixed = {"class_weight": "balanced", "random_state": seed}
-        words, meanings, structure = np.cumsum(self.widths).tolist()
-        models = (
+        words, meanings, structure, *places = np.cumsum(self.widths).tolist()
+        models: list[tuple[str, slice, Any]] = [
             ("words", slice(words), svm(C=_STRENGTH, kernel=similar_words, **fixed)),
             (
                 "meanings",
@@ -221,7 +237,10 @@ class _Stack:
                 slice(meanings, structure),
                 ensemble.ExtraTreesClassifier(_TREES, min_samples_leaf=_LEAF, **fixed),
             ),
-        )
+        ]
+        if places:
+            answers = import_module("goldpan.evaluation.models.answered").AnswersAround()
+            models.append(("answers", slice(structure, places[0]), answers))
         pipeline = load("sklearn.pipeline").make_pipeline
         columns = load("sklearn.compose").ColumnTransformer
         readers = [
@@ -255,7 +274,7 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     weights = encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
-    around = settings["context"] == "neighbours"
+    around = settings["context"] != "none"
     return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
 
 
@@ -263,7 +282,8 @@ MODELS = (
     ModelEntry(
         _NAME,
         "Words, embeddings and structure of texts, each read by a model of its own, stacked; "
-        "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts.",
+        "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts, "
+        "context=answers train's answers to them, too.",
         _model,
     ),
 )
