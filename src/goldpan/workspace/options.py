@@ -24,7 +24,6 @@ from typing import (
     get_type_hints,
 )
 
-import orjson
 from cyclopts import App, Parameter
 from cyclopts.token import Token
 from cyclopts.validators import Number
@@ -47,6 +46,8 @@ _PLACEHOLDERS = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 
 def _settings(_: type, tokens: Sequence[Token]) -> dict[str, Any]:
     """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
+    import orjson  # which help does without
+
     settings = {}
     for token in tokens:
         name, sign, value = token.value.partition("=")
