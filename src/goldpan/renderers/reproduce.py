@@ -17,8 +17,7 @@ _MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
 
 
 @renders(Reproduced)
-def reproduced(result: Reproduced) -> Iterator[Block]:
-    """Yield each table beside the print, and where the results lie."""
+def _reproduced(result: Reproduced) -> Iterator[Block]:
     files = {f"{missing.problem}. {missing.remedy}.": missing.problem for missing in result.missing}
     noted: set[str] = set()
     for table in result.tables:
@@ -93,14 +92,12 @@ def _beside_print(table: TableResult) -> Table:
 
 
 @renders(RecipeSummary)
-def summary(result: RecipeSummary) -> Iterator[Block]:
-    """Yield a recipe in one line."""
+def _summary(result: RecipeSummary) -> Iterator[Block]:
     yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
 
 
 @renders(RecipeDescription)
-def description(result: RecipeDescription) -> Iterator[Block]:
-    """Yield tables, files, tasks and models of a recipe."""
+def _description(result: RecipeDescription) -> Iterator[Block]:
     yield Title(result.title)
     yield Line(result.citation)
     for table in result.tables:
