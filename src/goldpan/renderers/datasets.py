@@ -10,6 +10,7 @@ from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.datasets.compare.contamination import ContaminationResult
 from goldpan.datasets.compare.diff import DiffResult
+from goldpan.datasets.export.export import ExportResult
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.hub.publish import PublishResult
 from goldpan.datasets.tasks.importing import PROJECT, ImportResult
@@ -183,6 +184,20 @@ def _differing(result: DiffResult) -> Iterator[Block]:
 def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Iterator[Block]:
     if cells:
         yield Table(columns, cells)
+
+
+@renders(ExportResult)
+def _exported(result: ExportResult) -> Iterator[Block]:
+    for split, rows in result.rows.items():
+        yield Line(f"{split}: {count(rows, 'row')}")
+    for reason, rows in result.left_out.items():
+        yield Line(f"left out, {reason}: {rows:,}")
+    if result.audit:
+        yield Line("Rows include the findings of their audit")
+    elif result.lacking:
+        yield Line(f"Rows include no audit findings: {result.lacking}")
+    yield Line(f"Written to {result.directory}")
+    yield Line(f"Next: {result.next}")
 
 
 @renders(PublishResult)
