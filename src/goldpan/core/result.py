@@ -54,9 +54,6 @@ class Table:
     """The rows that count less, by number."""
     wide: frozenset[str] = frozenset()
     """Columns that are left out where the terminal is narrow."""
-    repeated: int = 0
-    """Where not 0, a table wider than the terminal is shown in parts that fit, each with so many
-    of the first columns."""
 
 
 Block = Line | Title | Table
