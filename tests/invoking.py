@@ -15,7 +15,6 @@ from unittest.mock import patch
 from cyclopts import App
 
 from goldpan.cli import main
-from goldpan.commands.launch import Launch
 from goldpan.commands.program import run_words
 
 
@@ -26,7 +25,7 @@ def typed(*words: str) -> partial[Any]:
     """
     found: list[partial[Any]] = []
 
-    def take(app: App, words: Sequence[str], chosen: Launch) -> int:
+    def take(app: App, words: Sequence[str], as_json: bool) -> int:
         method, given, _ = app.parse_args(list(words), exit_on_error=False, print_error=False)
         found.append(partial(method, *given.args, **given.kwargs))
         return 0

@@ -12,9 +12,8 @@ from typing import Any
 from docs.generate.markdown import page, prose, table
 from goldpan import Workspace
 from goldpan.commands.help import with_names
-from goldpan.commands.launch import Launch
-from goldpan.commands.program import BoundCommand, commands
-from goldpan.workspace.options import Option, options_of, options_of_group
+from goldpan.commands.program import BoundCommand, commands, launch
+from goldpan.workspace.options import Option, options_of, read_options
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
@@ -26,7 +25,7 @@ and exit codes."""
 def commands_page() -> str:
     """Return the page."""
     parts = [_section(command) for command in commands(Workspace()).values()]
-    own = table(_HEAD, map(_row, options_of_group(Launch)))
+    own = table(_HEAD, map(_row, read_options(launch)))
     told = f"## Options of the program\n\nThey stand before or after the command.\n\n{own}"
     return page("Commands", _INTRODUCTION, *_by_first_word(parts), told)
 

@@ -15,8 +15,4 @@ beside this file lists all.
 
 from goldpan.core.imports import lazily
 
-__getattr__ = lazily(globals())
-
-
-def __dir__() -> list[str]:
-    return __all__  # noqa: F821 - which `lazily` sets
+__getattr__, __dir__ = lazily(globals())

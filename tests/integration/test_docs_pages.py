@@ -21,8 +21,7 @@ import pytest
 
 from goldpan import Workspace, load
 from goldpan.annotation.review.request import load_review_settings
-from goldpan.commands.launch import Launch
-from goldpan.commands.program import commands
+from goldpan.commands.program import commands, launch
 from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.checks import check_task
 from goldpan.datasets.tasks.registry import parse_task
@@ -33,7 +32,7 @@ from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
-from goldpan.workspace.options import options_of, options_of_group
+from goldpan.workspace.options import options_of, read_options
 from tests.demo_workspace import make_demo
 from tests.invoking import typed
 from tests.openai_server import OpenAIServer
@@ -135,7 +134,7 @@ METHODS = {
 @cache
 def _options(command: str) -> set[str]:
     """Return the options of a command, as they are typed."""
-    taken = [*options_of(METHODS[command]), *options_of_group(Launch)]
+    taken = [*options_of(METHODS[command]), *read_options(launch)]
     named = {f"--{item.word}" for item in taken} | {f"--no-{item.word}" for item in taken}
     return named | {"--help"}
 

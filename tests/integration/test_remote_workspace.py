@@ -124,7 +124,7 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         with api.Workspace(ADDRESS) as lab:
             assert api.load(f"{ADDRESS}/datasets/questions").family == "qa"
             lab.path.joinpath("notes.txt").write_text("mine")
-        assert "0 pieces deleted" in run("prune", "--workspace", ADDRESS, on="one")
+        assert "pieces: 0" in run("prune", "--workspace", ADDRESS, on="one")
         (home,) = (tmp_path / "one").iterdir()
         assert (home / FILES / "notes.txt").read_text() == "mine"
     stored = "".join(str(path.read_bytes()) for path in tmp_path.rglob("mirror.json"))

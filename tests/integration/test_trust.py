@@ -78,7 +78,7 @@ def test_no_program_runs_before_the_workspace_is_trusted(stranger: Path) -> None
 
 def test_a_trusted_workspace_runs_its_plugins_until_they_change(stranger: Path) -> None:
     common = ("--workspace", str(stranger))
-    assert "Trusted: plugins = helper.py" in goldpan("trust", str(stranger))
+    assert "trusted: plugins = helper.py" in goldpan("trust", str(stranger))
     assert not ran(stranger)
     goldpan("pair", "--rules", "mine", *common)
     assert ran(stranger)

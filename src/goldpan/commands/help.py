@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from goldpan.workspace.options import placeholder, single_type
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
+    from rich.console import ConsoleOptions
 
 _WIDEST = 100
 _KINDS: Mapping[str, Kind] = {
@@ -108,7 +108,7 @@ class HelpText:
     stored: Mapping[str, set[str]] = field(default_factory=dict)
     """Names by option that the workspace knows."""
 
-    def __call__(self, console: object, options: object, panel: HelpPanel) -> None:
+    def __call__(self, console: object, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print a title and its rows; what is long on the left stands on a line of its own."""
         if not panel.entries or panel.title == self.without:
             return
@@ -121,16 +121,18 @@ class HelpText:
                 panel.entries, with_names(by_name, self.stored).values(), strict=True
             )
         ]
-        _write(_panel(str(panel.title), rows))
+        _write(_panel(str(panel.title), rows, _width(options)))
 
     def render_usage(self, console: object, options: object, usage: Any) -> None:
         """Print how the command is written."""
         _write(f"Usage: {_plain(usage).strip().removeprefix('Usage: ')}")
 
-    def render_description(self, console: object, options: object, description: Any) -> None:
+    def render_description(
+        self, console: object, options: ConsoleOptions, description: Any
+    ) -> None:
         """Print what the command says of itself, a paragraph after the other."""
         for text in _plain(description).strip().split("\n\n"):
-            _write(textwrap.fill(" ".join(text.replace("`", "").split()), _width()))
+            _write(textwrap.fill(" ".join(text.replace("`", "").split()), _width(options)))
 
 
 def _left(entry: HelpEntry) -> Iterator[str]:
@@ -157,7 +159,7 @@ def _write(text: str) -> None:
     sys.stdout.write(f"{printable(text)}\n\n")
 
 
-def _panel(title: str, rows: Iterable[tuple[str, str]]) -> str:
+def _panel(title: str, rows: Iterable[tuple[str, str]], widest: int) -> str:
     rows = list(rows)
     width = max((len(left) for left, _ in rows if len(left) <= 28), default=0)
     lines = [f"\033[1m{title}\033[0m" if sys.stdout.isatty() else title]
@@ -167,10 +169,10 @@ def _panel(title: str, rows: Iterable[tuple[str, str]]) -> str:
         if len(left) > width:
             lines.append(f"  {left}")
         lines += textwrap.wrap(
-            right, _width(), initial_indent=first, subsequent_indent=indent, break_long_words=False
+            right, widest, initial_indent=first, subsequent_indent=indent, break_long_words=False
         ) or [first.rstrip()]
     return "\n".join(lines)
 
 
-def _width() -> int:
-    return min(shutil.get_terminal_size().columns, _WIDEST)
+def _width(options: ConsoleOptions) -> int:
+    return min(options.max_width, _WIDEST)

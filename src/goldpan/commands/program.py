@@ -16,9 +16,8 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from goldpan._version import __version__
 from goldpan.commands.help import HelpText, misuse
-from goldpan.commands.launch import AS_SET, OF_PROGRAM, Launch
 from goldpan.core.errors import UsageError
-from goldpan.core.log import is_json, start_log
+from goldpan.core.log import LogFormat, is_json, start_log
 from goldpan.core.plugins.loading import added_names, find, names_of, source_of, use
 from goldpan.core.plugins.parts import (
     BUILD,
@@ -44,13 +43,11 @@ from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
 from goldpan.workspace.workspace import Workspace
 
+EVERYWHERE = Group("Workspace and output", sort_key=98)
+OF_PROGRAM = Group("The program, before or after the command", sort_key=99)
+"""The program's own options: those that the help of each command names, and the others."""
 _HELP = ("-h", "--help")
-_QUIETLY: Mapping[str, Any] = {
-    "exit_on_error": False,
-    "help_on_error": False,
-    "print_error": False,
-    "result_action": "return_value",
-}
+_QUIETLY: Mapping[str, Any] = {"exit_on_error": False, "help_on_error": False, "print_error": False}
 """How cyclopts is called: what it raises, we tell."""
 _panel = cache(Group)
 """A panel of help; cyclopts takes one of a name."""
@@ -200,64 +197,91 @@ def _of_plugins(
     return added
 
 
-Perform = Callable[[App, Sequence[str], Launch], int]
+Perform = Callable[[App, Sequence[str], bool], int]
 
 
 def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     """Run what a command line names and return its exit code; raises what it raises.
 
-    `perform` is what is done with the program and the words of a command, by default to run them.
+    `perform` is what is done with the program, the words of a command, and whether JSON is asked
+    for; by default the command is run.
     """
     end = words.index("--") if "--" in words else len(words)
+    about = "Turn GitHub history into curated, published, evaluated datasets."
     app = _app(
         "goldpan",
-        "Turn GitHub history into curated, published, evaluated datasets.",
+        about,
         default_parameter=AS_OPTIONS,
         help_format="plaintext",
-        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,  # which ends as cli.py says
     )
     app.meta.help_flags = ()
-    app.meta.suppress_keyboard_interrupt = False  # which ends as cli.py says
-
-    @app.meta.default
-    def launch(
-        *others: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-        chosen: Launch = AS_SET,
-    ) -> int:
-        return _launch(app, [*others, *words[end:]], chosen, perform or _run)
-
+    app.meta.group_parameters = OF_PROGRAM
+    app.meta.default(launch)
     with _misuse_told(app.meta, ()):
-        return int(app.meta(list(words[:end]), **_QUIETLY))
+        _, given, _ = app.meta.parse_args(list(words[:end]), **_QUIETLY)
+    own = (*given.args, *words[end:])
+    return launch(*own, app=app, perform=perform or _run, **given.kwargs)
 
 
-def _launch(app: App, words: list[str], chosen: Launch, perform: Perform) -> int:
-    """Do what the program's own options say, then the command."""
-    if chosen.version:
+def launch(
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    app: Annotated[App, Parameter(parse=False)],
+    perform: Annotated[Perform, Parameter(parse=False)],
+    workspace: Annotated[Path | None, Parameter(group=EVERYWHERE)] = None,
+    tasks: Annotated[Path | None, Parameter(group=EVERYWHERE)] = None,
+    json: Annotated[bool, Parameter(group=EVERYWHERE)] = False,
+    version: bool = False,
+    verbose: bool = False,
+    quiet: bool = False,
+    log_format: LogFormat = "plain",
+    log_file: Path | None = None,
+    plugin: Sequence[Path] = (),
+    install_completion: bool = False,
+    show_completion: bool = False,
+) -> int:
+    """Do what the program's own options say, then the command.
+
+    Args:
+        words: Those of the command.
+        app: The program.
+        perform: What is done with both, and with what `json` says.
+        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
+        tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
+        json: Print the result as JSON.
+        version: Print the version and stop.
+        verbose: Also print each request with its status.
+        quiet: Print no progress.
+        log_format: Progress and errors as plain lines, or as one JSON object per line.
+        log_file: Append messages and requests to this file, with secrets masked.
+        plugin: A Python file or folder that registers parts (docs/plugins.md).
+        install_completion: Install completion for the current shell, and stop.
+        show_completion: Print the script that completes in the current shell, and stop.
+    """
+    if version:
         sys.stdout.write(f"goldpan {__version__}\n")
         return 0
-    if words[:1] == ["help"]:
-        words = [*words[1:], "-h"]
-    start_log(chosen.log_file, verbose=chosen.verbose, as_json=chosen.log_format == "json")
-    for file in chosen.plugin:
+    if words[:1] == ("help",):
+        words = (*words[1:], "-h")
+    start_log(log_file, verbose=verbose, as_json=log_format == "json")
+    for file in plugin:
         use(file)
-    silent = chosen.json or chosen.quiet or is_json()
-    lab = Workspace.lazily(chosen.workspace, progress=not silent, tasks=chosen.tasks)
+    lab = Workspace.lazily(workspace, progress=not (json or quiet or is_json()), tasks=tasks)
     first, asks = "".join(_names(words)[:1]), bool({*_HELP} & {*words})
     if asks or first == "build" or first not in own_commands(lab):
-        use_plugins(chosen.workspace)
-    if asks or words == _names(words):  # a group alone prints its help
-        stored = _stored(chosen.workspace) if asks else {}
+        use_plugins(workspace)
+    if asks or [*words] == _names(words):  # a group alone prints its help
+        stored = _stored(workspace) if asks else {}
         app.help_formatter = HelpText(OF_PROGRAM.name if first else "", stored)
-    completes = chosen.install_completion or chosen.show_completion
-    add_commands(app, lab, None if completes else words)
-    if chosen.install_completion:
+    add_commands(app, lab, None if install_completion or show_completion else words)
+    if install_completion:
         sys.stdout.write(f"Installed in {app.install_completion()}\n")
-    elif chosen.show_completion:
+    elif show_completion:
         sys.stdout.write(app.generate_completion())
     else:
-        words = words or ["-h"]
         with _misuse_told(app, words):
-            return perform(app, words, chosen)
+            return perform(app, words or ("-h",), json)
     return 0
 
 
@@ -338,27 +362,20 @@ def _misuse_told(app: App, words: Sequence[str]) -> Iterator[None]:
         raise misuse(error, " ".join(known)) from None
 
 
-def _run(app: App, words: Sequence[str], chosen: Launch) -> int:
+def _run(app: App, words: Sequence[str], as_json: bool) -> int:
     """Run a command, print its result, and return the exit code."""
     result: Result | None = app(list(words), **_QUIETLY)
     if result is None:
         return 0
-    from goldpan.core.terminal import complain  # which takes long to import
+    from goldpan.core.terminal import complain, show  # which takes long to import
 
-    print_result(result, chosen.json)
-    for error in result.errors:
-        complain(error)
-    return result.exit_code
-
-
-def print_result(result: Result, as_json: bool) -> None:
-    """Print a result as JSON, or show it to people."""
     if as_json:
         import orjson
 
         text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
         sys.stdout.write(for_json(mask(text)) + "\n")
     else:
-        from goldpan.core.terminal import show
-
         show(blocks_of(result))
+    for error in result.errors:
+        complain(error)
+    return result.exit_code

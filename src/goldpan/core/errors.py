@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
@@ -162,6 +161,8 @@ def question(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6
     Case does not count, nor do hyphens for underscores; at most so many names are offered, of at
     least this likeness.
     """
+    from difflib import get_close_matches  # which help does without
+
     by_name = {_folded(one): one for one in known}
     near = get_close_matches(_folded(name), by_name, n=most, cutoff=cutoff)
     return f"Did you mean {choices(by_name[key] for key in near)}?" if near else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -15,29 +16,36 @@ from typing import Any
 from goldpan.core.errors import GoldpanError, UsageError
 
 
-def lazily(module: dict[str, Any]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a module, given its `globals()`.
+def lazily(module: dict[str, Any]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a module, given its `globals()`.
 
     Its names are those that the stub beside it, the same file as ``.pyi``, imports; type checkers
     read the same stub.
     """
-    stub = Path(module["__file__"]).with_suffix(".pyi")
-    places = {
-        alias.asname or alias.name: (str(node.module), alias.name)
-        for node in ast.parse(stub.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+
+    @cache
+    def places() -> dict[str, tuple[str, str]]:
+        stub = Path(module["__file__"]).with_suffix(".pyi")
+        return {
+            alias.asname or alias.name: (str(node.module), alias.name)
+            for node in ast.parse(stub.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+
+    def names() -> list[str]:
+        return sorted(places())
 
     def get(name: str) -> object:
-        if name not in places:
+        if name == "__all__":
+            return names()
+        if name not in places():
             raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
-        place, there = places[name]
+        place, there = places()[name]
         module[name] = getattr(import_module(place), there)
         return module[name]
 
-    module["__all__"] = sorted(places)
-    return get
+    return get, names
 
 
 DISTRIBUTION = "goldpan-mining"

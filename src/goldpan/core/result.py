@@ -54,9 +54,6 @@ class Table:
     """The rows that count less, by number."""
     wide: frozenset[str] = frozenset()
     """Columns that are left out where the terminal is narrow."""
-    repeated: int = 0
-    """Where not 0, a table wider than the terminal is shown in parts that fit, each with so many
-    of the first columns."""
 
 
 Block = Line | Title | Table
@@ -193,15 +190,52 @@ def blocks_of(result: Result) -> Iterable[Block]:
     """Return what people see of a result, by the function that `renders` its type.
 
     The functions for types of ``goldpan.ROOM`` stand in ``goldpan.renderers.ROOM``, those for a
-    plugin's beside its types. Without a function, people see the JSON's fields.
+    plugin's beside its types. Without a function, people see the JSON: a line a field, and one
+    table of several results.
     """
     if found := _renderer(type(result)):
         return found(result)
     if not isinstance(result, Results):
-        return (Line(f"{name}: {value}") for name, value in json_data(result).items())
-    several = _renderer(type(result[0]), several=True) if len(result) else None
-    shown = several(result) if several else chain.from_iterable(map(blocks_of, result))
-    return chain(shown, map(Line, result.notes))
+        return chain.from_iterable(_field(*item) for item in json_data(result).items())
+    return chain(_several(result), map(Line, result.notes))
+
+
+def _several(results: Results[Any]) -> Iterable[Block]:
+    if not results:
+        return ()
+    if several := _renderer(type(results[0]), several=True):
+        return several(results)
+    if _renderer(type(results[0])):
+        return chain.from_iterable(map(blocks_of, results))
+    return [_table(json_data(results))]
+
+
+def _field(name: str, value: Any) -> Iterator[Block]:
+    """Yield what people see of a field: nothing where it is empty, a table of several objects."""
+    if value in (None, "", [], {}):
+        return
+    title = name.replace("_", " ")
+    if isinstance(value, list) and isinstance(value[0], dict):
+        yield Title(title)
+        yield _table(value)
+    else:
+        yield Line(f"{title}: {cell_text(_told(value))}")
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    cells = [tuple(_told(row.get(name)) for name in names) for row in rows]
+    return Table(tuple(name.replace("_", " ") for name in names), cells)
+
+
+def _told(value: Any) -> Any:
+    match value:
+        case dict():
+            return ", ".join(f"{name} {cell_text(_told(item))}" for name, item in value.items())
+        case list():
+            return ", ".join(cell_text(_told(item)) for item in value)
+        case _:
+            return value
 
 
 def _renderer(kind: type, *, several: bool = False) -> Renderer | None:

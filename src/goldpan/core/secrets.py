@@ -7,7 +7,6 @@ is found plain, percent-encoded, escaped as in JSON or HTML, and within any base
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import os
@@ -103,6 +102,8 @@ def _spellings(secret: str) -> Iterator[str]:
 
 def _in_base64(data: bytes) -> Iterator[str]:
     """Yield what base64 makes of a secret whatever stands around it, as in basic authorization."""
+    import base64
+
     for before in range(3):
         coded = base64.b64encode(bytes(before) + data + bytes(-(before + len(data)) % 3)).decode()
         # The signs at both ends depend on the neighbours too.

@@ -9,7 +9,7 @@ import functools
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -93,48 +93,19 @@ def show(blocks: Iterable[Block]) -> None:
 
 def _show_table(table: Table) -> None:
     console = Terminal(soft_wrap=False)
+    drawn = RichTable(box=None, header_style="dim", title=table.title or None, title_justify="left")
     shown = [
         number
         for number, name in enumerate(table.columns)
         if console.width >= _WIDE or name not in table.wide
     ]
-    for columns in _parts(table, shown, console.width):
-        console.print(_drawn(table, columns))
-
-
-def _drawn(table: Table, columns: Sequence[int]) -> RichTable:
-    drawn = RichTable(box=None, header_style="dim", title=table.title or None, title_justify="left")
-    for number in columns:
-        drawn.add_column(
-            clean(table.columns[number]),
-            justify="right" if is_numeric(table, number) else "left",
-            no_wrap=bool(table.repeated),
-        )
+    for number in shown:
+        is_right = is_numeric(table, number)
+        drawn.add_column(clean(table.columns[number]), justify="right" if is_right else "left")
     for place, row in enumerate(table.cells):
-        cells = [clean(cell_text(row[number])) for number in columns]
+        cells = [clean(cell_text(row[number])) for number in shown]
         drawn.add_row(*cells, style="dim" if place in table.dim else None)
-    return drawn
-
-
-def _parts(table: Table, shown: Sequence[int], width: int) -> Iterator[list[int]]:
-    """Yield columns that fit beside each other; all of them where the table is not to be split."""
-    first = list(shown[: table.repeated])
-    if not table.repeated:
-        yield list(shown)
-        return
-    room = width - sum(_width(table, number) for number in first)
-    part: list[int] = []
-    for number in shown[table.repeated :]:
-        if part and sum(_width(table, other) for other in [*part, number]) > room:
-            yield [*first, *part]
-            part = []
-        part.append(number)
-    yield [*first, *part]
-
-
-def _width(table: Table, number: int) -> int:
-    texts = [table.columns[number], *(cell_text(row[number]) for row in table.cells)]
-    return max(map(len, texts)) + 2
+    console.print(drawn)
 
 
 _SECONDS_BETWEEN_LINES = 10.0

@@ -12,4 +12,4 @@ registering costs next to nothing.
 
 from goldpan.core.imports import lazily
 
-__getattr__ = lazily(globals())
+__getattr__, __dir__ = lazily(globals())

@@ -2,4 +2,4 @@
 
 from goldpan.core.imports import lazily
 
-__getattr__ = lazily(globals())
+__getattr__, __dir__ = lazily(globals())

@@ -9,7 +9,7 @@ How a result is written, in a room such as ``goldpan/miners/``:
    `Title`, `Table`). No room imports that module; `blocks_of` finds it by the type's module::
 
        @renders(PairResult)
-       def paired(result: PairResult) -> Iterator[Block]:
+       def _paired(result: PairResult) -> Iterator[Block]:
            yield Title(result.repo, f": {count(result.pairs, 'fix pair')}")
 
 3. Several results of a type are `Results(items, notes)`. People see one after the other, or what a

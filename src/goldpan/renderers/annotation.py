@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from goldpan.annotation.agreement import Agreement
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
-from goldpan.annotation.studio.gold import Agreements, GoldExport
+from goldpan.annotation.studio.gold import Agreements
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
-from goldpan.annotation.studio.summary import AnnotationReport
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
@@ -23,8 +22,7 @@ _MOST_FAILURES = 5
 
 
 @renders(PushResult)
-def pushed(result: PushResult) -> Iterator[Block]:
-    """Yield how many subjects are new, and where annotators start."""
+def _pushed(result: PushResult) -> Iterator[Block]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
     yield Line(f"{result.project}: {counts}, {result.seconds:.1f} s")
     if result.suggested:
@@ -34,8 +32,7 @@ def pushed(result: PushResult) -> Iterator[Block]:
 
 
 @renders(CollectedAnswers)
-def collected(result: CollectedAnswers) -> Iterator[Block]:
-    """Yield what each project brought, and how subjects were decided."""
+def _collected(result: CollectedAnswers) -> Iterator[Block]:
     original = result.pulls[0].project
     if result.project != original:
         yield Line(f"{result.project} adjudicates {original}: both are pulled")
@@ -64,8 +61,7 @@ def _pulled(result: PullResult) -> Iterator[Line]:
 
 
 @renders(Progress)
-def progressed(result: Progress) -> Iterator[Block]:
-    """Yield progress, by annotator too, and when it is likely to end."""
+def _progressed(result: Progress) -> Iterator[Block]:
     yield Line(
         f"{result.project} ({result.form}): {result.finished:,} of "
         f"{count(result.subjects, 'subject')} finished, {result.begun:,} begun, "
@@ -109,8 +105,7 @@ def _suggestions(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
 
 
 @renders(Agreements)
-def agreed(result: Agreements) -> Iterator[Block]:
-    """Yield raw agreement, kappa and alpha of each field, and the conflicts."""
+def _agreed(result: Agreements) -> Iterator[Block]:
     yield from _suggestions(result.annotators)
     for field in result.fields:
         rated = f"{field.items:,} rated by two or more people, {field.single:,} by one"
@@ -142,29 +137,8 @@ def _shown(estimate: Estimate) -> str:
     return estimate.shown("not defined")
 
 
-@renders(GoldExport)
-def exported(result: GoldExport) -> Iterator[Block]:
-    """Yield what the gold set holds."""
-    counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
-    yield Line(f"{result.gold}: {count(result.items, 'item')} ({counts})")
-    if result.undecided:
-        yield Line(f"Not decided yet: {result.undecided:,}. Adjudicate them, then pull")
-
-
-@renders(AnnotationReport)
-def reported(result: AnnotationReport) -> Iterator[Block]:
-    """Yield a line a round, and where the files are."""
-    for each in result.rounds:
-        yield Line(
-            f"{each.project}: {count(each.items, 'item')}, {each.agreed:,} agreed, "
-            f"{each.adjudicated:,} adjudicated, {count(each.conflicts, 'open conflict')}"
-        )
-    yield Line(f"Wrote {' and '.join(map(str, result.files))}")
-
-
 @renders(Running)
-def running(result: Running) -> Iterator[Block]:
-    """Yield where it runs, who may log in, and what others can reach."""
+def _running(result: Running) -> Iterator[Block]:
     yield Title("Label Studio", f" runs at {result.address} until Ctrl-C")
     yield Line(f"  annotators sign up, once, at {result.invitation}")
     yield Line(f"  {result.owner.address}  password {result.owner.password}")
@@ -177,8 +151,7 @@ def running(result: Running) -> Iterator[Block]:
 
 
 @renders(ReviewResult)
-def reviewed(result: ReviewResult) -> Iterator[Block]:
-    """Yield the verdicts and what they cost, or the requests that a review would send."""
+def _reviewed(result: ReviewResult) -> Iterator[Block]:
     yield from _planned(result) if result.dry_run else _judged(result)
     yield from map(Line, basis_sentences(result.basis))
     if not result.dry_run and not result.complete:
@@ -218,8 +191,7 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
 
 
 @renders(Calibration)
-def calibrated(result: Calibration) -> Iterator[Block]:
-    """Yield the quality of the verdicts on all subjects and on each part of them."""
+def _calibrated(result: Calibration) -> Iterator[Block]:
     yield Title(result.criterion)
     yield Table(
         ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
@@ -242,8 +214,7 @@ def calibrated(result: Calibration) -> Iterator[Block]:
 
 
 @renders(list[Calibration])
-def calibrations(results: Sequence[Calibration]) -> Iterator[Block]:
-    """Yield each calibration, then the basis of all."""
+def _calibrations(results: Sequence[Calibration]) -> Iterator[Block]:
     for result in results:
-        yield from calibrated(result)
+        yield from _calibrated(result)
     yield from map(Line, basis_sentences(results[0].basis))

@@ -12,8 +12,7 @@ from goldpan.core.sanitize import line
 
 
 @renders(AuditResult)
-def audited(result: AuditResult) -> Iterator[Block]:
-    """Yield how many rows are free of findings, then each finding with examples."""
+def _audited(result: AuditResult) -> Iterator[Block]:
     yield Title(result.dataset, f": audited in {result.seconds:.1f} s")
     if result.counts.sentence:
         have = "has" if result.counts.flagged == 1 else "have"

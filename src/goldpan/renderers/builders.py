@@ -11,8 +11,7 @@ from goldpan.filters.basis import basis_sentences
 
 
 @renders(BuildResult)
-def built(result: BuildResult) -> Iterator[Block]:
-    """Yield what the dataset holds, and what became of the rest."""
+def _built(result: BuildResult) -> Iterator[Block]:
     written = result.written
     examples = count(written.rows, "example")
     yield Title(written.family.name, f": {examples} in {result.seconds:.1f} s")

@@ -13,7 +13,6 @@ from goldpan.datasets.compare.diff import DiffResult
 from goldpan.datasets.export.export import ExportResult
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.hub.publish import PublishResult
-from goldpan.datasets.tasks.checks import CheckedFiles
 from goldpan.datasets.tasks.importing import PROJECT, ImportResult
 from goldpan.datasets.tasks.own_task import AddedTask
 from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
@@ -28,8 +27,7 @@ _ACCESS = {"public": "public", "built": "built", "request": "on request", "no-co
 
 
 @renders(ImportResult)
-def imported(result: ImportResult) -> Iterator[Block]:
-    """Yield the splits, and every count that differs."""
+def _imported(result: ImportResult) -> Iterator[Block]:
     yield Title(result.task.name, f": {count(result.written.rows, 'row')}")
     yield Table(("split", "rows"), [(split.name, split.rows) for split in result.written.splits])
     yield from result.written.dropped_blocks("their text is")
@@ -60,8 +58,7 @@ def imported(result: ImportResult) -> Iterator[Block]:
 
 
 @renders(list[TaskFacts])
-def listed(results: Sequence[TaskFacts]) -> Iterator[Block]:
-    """Yield a table of the tasks."""
+def _listed(results: Sequence[TaskFacts]) -> Iterator[Block]:
     cells = [
         (*_TASK(task), f"{_ACCESS[task.access]}{', here' * task.imported}") for task in results
     ]
@@ -69,8 +66,7 @@ def listed(results: Sequence[TaskFacts]) -> Iterator[Block]:
 
 
 @renders(TaskPage)
-def page(result: TaskPage) -> Iterator[Block]:
-    """Yield the definition, the facts, the labels and the prompt."""
+def _page(result: TaskPage) -> Iterator[Block]:
     task = result.task
     yield Title(task.name, f": {task.title}")
     yield Line(task.definition)
@@ -109,8 +105,7 @@ def _facts(result: TaskPage) -> dict[str, str]:
 
 
 @renders(SourceImport)
-def imported_all(result: SourceImport) -> Iterator[Block]:
-    """Yield a table of the imports, with differences from the source's counts."""
+def _imported_all(result: SourceImport) -> Iterator[Block]:
     cells = []
     for each in result.tasks:
         rows = {split.name: split.rows for split in each.written.splits}
@@ -125,17 +120,8 @@ def imported_all(result: SourceImport) -> Iterator[Block]:
         yield Line(f"Files not given: {', '.join(result.not_given)}")
 
 
-@renders(CheckedFiles)
-def checked(result: CheckedFiles) -> Iterator[Block]:
-    """Yield every problem and their number."""
-    yield from (Line(str(problem)) for problem in result.problems)
-    found = count(len(result.problems), "problem") if result.problems else "no problem"
-    yield Line(f"{count(result.tasks, 'task')}, {found}")
-
-
 @renders(ContaminationResult)
-def contaminated(result: ContaminationResult) -> Iterator[Block]:
-    """Yield the rows that occur in other data."""
+def _contaminated(result: ContaminationResult) -> Iterator[Block]:
     share = f"{result.contaminated:,} of {count(result.rows, 'row')} ({result.share:.1%})"
     yield Line(f"{result.dataset}: {share} also found in the data it was compared with")
     yield Line(f"  compared: {', '.join(result.columns)}")
@@ -163,8 +149,7 @@ def contaminated(result: ContaminationResult) -> Iterator[Block]:
 
 
 @renders(DiffResult)
-def differing(result: DiffResult) -> Iterator[Block]:
-    """Yield the changes and their reasons."""
+def _differing(result: DiffResult) -> Iterator[Block]:
     for age, version in (("old", result.old), ("new", result.new)):
         yield Line(
             f"{age}: {version.directory} ({count(version.rows, 'example')}, content "
@@ -202,8 +187,7 @@ def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Itera
 
 
 @renders(ExportResult)
-def exported(result: ExportResult) -> Iterator[Block]:
-    """Yield how many rows were written and left out, and the next step."""
+def _exported(result: ExportResult) -> Iterator[Block]:
     for split, rows in result.rows.items():
         yield Line(f"{split}: {count(rows, 'row')}")
     for reason, rows in result.left_out.items():
@@ -216,12 +200,8 @@ def exported(result: ExportResult) -> Iterator[Block]:
     yield Line(f"Next: {result.next}")
 
 
-"""Files that are listed."""
-
-
 @renders(PublishResult)
-def published(result: PublishResult) -> Iterator[Block]:
-    """Yield the changes, and where the dataset was or would be published."""
+def _published(result: PublishResult) -> Iterator[Block]:
     for change in result.changes[:_MOST_CHANGES]:
         yield Line(f"  {change.action} {change.path} {count(change.size, 'byte')}")
     if len(result.changes) > _MOST_CHANGES:
@@ -240,8 +220,7 @@ def published(result: PublishResult) -> Iterator[Block]:
 
 
 @renders(GoldScore)
-def scored(result: GoldScore) -> Iterator[Block]:
-    """Yield the shares that are right, each with its interval."""
+def _scored(result: GoldScore) -> Iterator[Block]:
     part = f", half {result.half}" if result.half else ""
     labeled = f"{result.labelled:,} of {count(result.rows, 'row')} labeled"
     yield Title(result.gold, f"{part}: {labeled}")
@@ -290,9 +269,8 @@ def _share(estimate: Estimate) -> str:
 
 
 @renders(AddedTask)
-def added(result: AddedTask) -> Iterator[Block]:
-    """Yield the import, the labels, what looks wrong, and the next step."""
-    yield from imported(result.imported)
+def _added(result: AddedTask) -> Iterator[Block]:
+    yield from _imported(result.imported)
     task, rows = result.imported.task, sum(result.labels.values())
     names = [name for name in task.label_names if name in result.labels]
     cells = [

@@ -12,7 +12,7 @@ from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.label_errors import LabelErrors
 from goldpan.evaluation.lengths import LengthScores
 from goldpan.evaluation.metrics.estimate import Interval, Scores
-from goldpan.evaluation.model import Learning, ModelEntry
+from goldpan.evaluation.model import Learning
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import ResolvedResult
@@ -28,23 +28,15 @@ _LABELS, _PARTS = 30, 20
 _MOST_NAMED = 3
 
 
-@renders(list[ModelEntry])
-def models(results: Sequence[ModelEntry]) -> Iterator[Block]:
-    """Yield one table."""
-    yield Table(("model", ""), [(entry.name, entry.about) for entry in results])
-
-
 @renders(Protocol)
-def protocol(result: Protocol) -> Iterator[Block]:
-    """Yield its source and its defects."""
+def _protocol(result: Protocol) -> Iterator[Block]:
     yield Line(f"{result.name}: {result.title}")
     yield Line(f"  {result.source}")
     yield from (Line(f"  - {defect}") for defect in result.defects)
 
 
 @renders(ResolvedResult)
-def resolved(result: ResolvedResult) -> Iterator[Block]:
-    """Yield how many issues are resolved, and what similarity says of the same patches."""
+def _resolved(result: ResolvedResult) -> Iterator[Block]:
     share, resolved = result.resolved, result.counts.get("resolved", 0)
     if share.value is not None:
         issues = count(len(result.resolutions), "issue")
@@ -72,8 +64,7 @@ def resolved(result: ResolvedResult) -> Iterator[Block]:
 
 
 @renders(LabelErrors)
-def suspects(result: LabelErrors) -> Iterator[Block]:
-    """Yield which labels are suspect."""
+def _suspects(result: LabelErrors) -> Iterator[Block]:
     yield Line(
         f"{result.task}: {result.suspects:,} of {count(result.rows, 'label')} suspect; "
         f"cross-validated accuracy {result.right_out_of_fold:.1%}"
@@ -86,8 +77,7 @@ def suspects(result: LabelErrors) -> Iterator[Block]:
 
 
 @renders(RunRecord)
-def finished(result: RunRecord) -> Iterator[Block]:
-    """Yield its line, its labels and its scores by column."""
+def _finished(result: RunRecord) -> Iterator[Block]:
     yield from overview([result])
     yield from _label_blocks(result.scores)
     for part in result.scores_by.values():
@@ -95,8 +85,7 @@ def finished(result: RunRecord) -> Iterator[Block]:
 
 
 @renders(list[LengthScores])
-def lengths(results: Sequence[LengthScores]) -> Iterator[Block]:
-    """Yield how scores change with the length of the input."""
+def _lengths(results: Sequence[LengthScores]) -> Iterator[Block]:
     cells = []
     for result in results:
         run = result.run

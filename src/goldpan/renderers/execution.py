@@ -10,8 +10,7 @@ from goldpan.execution.verify import Verification
 
 
 @renders(Verification)
-def verified(result: Verification) -> Iterator[Block]:
-    """Yield how many rows have each verdict, and what limits it."""
+def _verified(result: Verification) -> Iterator[Block]:
     if result.dataset:
         yield Line(result.dataset)
     yield Table(

@@ -11,8 +11,7 @@ from goldpan.filters.pipeline import CriterionList, FilterResult
 
 
 @renders(FilterResult)
-def filtered(result: FilterResult) -> Iterator[Block]:
-    """Yield the number of judged subjects, and the funnels of each kind."""
+def _filtered(result: FilterResult) -> Iterator[Block]:
     rows = result.issues.rows + result.discussions.rows + result.pairs.rows
     yield Title(
         result.repo,
@@ -37,8 +36,7 @@ def filtered(result: FilterResult) -> Iterator[Block]:
 
 
 @renders(CriterionList)
-def listed(result: CriterionList) -> Iterator[Block]:
-    """Yield each criterion's definition, and whether it decides."""
+def _listed(result: CriterionList) -> Iterator[Block]:
     yield Table(
         ("criterion", "judges", "decides", "definition", "source"),
         [
@@ -69,8 +67,7 @@ def _bar(step: FunnelRow, rows: int) -> str:
 
 
 @renders(Funnels)
-def counted(result: Funnels) -> Iterator[Block]:
-    """Yield the basis of the funnels, then each funnel."""
+def _counted(result: Funnels) -> Iterator[Block]:
     yield from map(Line, basis_sentences(result.basis))
     for funnel in result.shown:
         yield from _funnel(funnel)

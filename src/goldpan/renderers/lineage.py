@@ -23,8 +23,7 @@ _CONCLUSIONS = {
 
 
 @renders(CheckResult)
-def checked(result: CheckResult) -> Iterator[Block]:
-    """Yield what was mended, and each damaged file with what was made of it."""
+def _checked(result: CheckResult) -> Iterator[Block]:
     for mended in result.repaired:
         yield from blocks_of(mended)
     size = f"{count(result.files, 'file')}, {result.bytes / 1e6:,.0f} MB"
@@ -47,8 +46,7 @@ def checked(result: CheckResult) -> Iterator[Block]:
 
 
 @renders(Explanation)
-def explained(result: Explanation) -> Iterator[Block]:
-    """Yield all that is known of the entry."""
+def _explained(result: Explanation) -> Iterator[Block]:
     yield Line(f"{result.repo}#{result.number}", "bold")
     yield from _entry(result)
     for row in result.ledger:
@@ -143,8 +141,7 @@ def _name(repo: str | None, number: int | None, sha: str | None) -> str:
 
 
 @renders(Trace)
-def traced(result: Trace) -> Iterator[Block]:
-    """Yield where the example comes from, from its row to its sources."""
+def _traced(result: Trace) -> Iterator[Block]:
     yield Line(result.id)
     yield Line(f"split {result.split} of {result.dataset}")
     for name, value in result.place.items():

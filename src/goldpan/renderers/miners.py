@@ -21,8 +21,7 @@ _MOST_GAPS = _MOST_NUMBERS = _MOST_RUNS = 20
 
 
 @renders(Coverage)
-def covered(result: Coverage) -> Iterator[Block]:
-    """Yield announced against stored counts and what is missing."""
+def _covered(result: Coverage) -> Iterator[Block]:
     since = f", entries updated since {result.since}" if result.since else ""
     yield Title(result.repo, f" via {result.via}, {result.mined_at}{since}")
     yield from counted_and_missing(result)
@@ -64,14 +63,13 @@ def counted_and_missing(result: Coverage) -> Iterator[Block]:
 
 
 @renders(MineResult)
-def mined(result: MineResult) -> Iterator[Block]:
-    """Yield the coverage, and predicted against spent cost."""
+def _mined(result: MineResult) -> Iterator[Block]:
     if result.is_prediction:
         yield _predictions((result,))
     if result.coverage is None:
         return
     if result.via == "backup":
-        yield from covered(result.coverage)
+        yield from _covered(result.coverage)
         return
     path = "GraphQL" if result.via == "graphql" else "REST"
     yield Title(result.repo, f" over {path}, {duration(result.seconds)}")
@@ -86,13 +84,12 @@ def mined(result: MineResult) -> Iterator[Block]:
 
 
 @renders(list[MineResult])
-def mined_each(results: Sequence[MineResult]) -> Iterator[Block]:
-    """Yield the predictions as one table, then each repository that was mined."""
+def _mined_each(results: Sequence[MineResult]) -> Iterator[Block]:
     if predicted := [result for result in results if result.is_prediction]:
         yield _predictions(predicted)
     for result in results:
         if not result.is_prediction:
-            yield from mined(result)
+            yield from _mined(result)
 
 
 def _predictions(results: Sequence[MineResult]) -> Table:
@@ -109,8 +106,7 @@ def _predictions(results: Sequence[MineResult]) -> Table:
 
 
 @renders(ArchiveResult)
-def archived(result: ArchiveResult) -> Iterator[Block]:
-    """Yield the figures, and the hours that are not whole."""
+def _archived(result: ArchiveResult) -> Iterator[Block]:
     totals = result.totals
     yield Title(
         "GH Archive",
@@ -149,8 +145,7 @@ def _name(report: HourReport) -> str:
 
 
 @renders(FetchedHistory)
-def fetched(result: FetchedHistory) -> Iterator[Block]:
-    """Yield how many pull requests have which state, and which have oddities."""
+def _fetched(result: FetchedHistory) -> Iterator[Block]:
     history = result.history
     if not result.is_mined:
         yield Title(history.repo, f": {count(result.clone.refs, 'ref')}")
@@ -179,8 +174,7 @@ def fetched(result: FetchedHistory) -> Iterator[Block]:
 
 
 @renders(PairResult)
-def paired(result: PairResult) -> Iterator[Block]:
-    """Yield how many pairs each signal gave, and how many links are no pairs."""
+def _paired(result: PairResult) -> Iterator[Block]:
     yield Title(result.repo, f": {count(result.pairs, 'fix pair')} by rules {result.rules}")
     yield Table(("signal", "pairs"), tuple(result.by_signal.items()))
     if result.unconfirmed:
@@ -200,8 +194,7 @@ def paired(result: PairResult) -> Iterator[Block]:
 
 
 @renders(Repair)
-def mended(result: Repair) -> Iterator[Block]:
-    """Yield what was kept and lost, and what to run next."""
+def _mended(result: Repair) -> Iterator[Block]:
     kept = f"{count(result.kept, 'intact reply')} kept"
     yield Line(f"{result.directory}: {kept}, {len(result.lost):,} lost.")
     for path in result.aside:
@@ -219,7 +212,6 @@ def mended(result: Repair) -> Iterator[Block]:
 
 
 @renders(TableCounts)
-def counted(result: TableCounts) -> Iterator[Block]:
-    """Yield one table of all."""
+def _counted(result: TableCounts) -> Iterator[Block]:
     cells = [(repo, *row) for repo, rows in result.tables.items() for row in rows.items()]
     yield Table(("repository", "table", "rows"), cells)

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.miners.mine import duration
-from goldpan.plan.initial import NewWorkspace
 from goldpan.plan.results import DryRun, PlanResult, PlanStatus, StepResult
 
 _MOST = 20
@@ -17,8 +16,7 @@ _OF_REPOSITORIES = ("mine", "pair", "clone", "duplicates", "filter")
 
 
 @renders(PlanResult)
-def ran(result: PlanResult) -> Iterator[Block]:
-    """Yield numbers by stage, then what was made, then what is not well."""
+def _ran(result: PlanResult) -> Iterator[Block]:
     if result.complete and not result.ran:
         yield _nothing_to_do(len(result.units))
         return
@@ -54,14 +52,12 @@ def _troubles(result: PlanResult) -> Iterator[Block]:
 
 
 @renders(StepResult)
-def unit_line(result: StepResult) -> Iterator[Block]:
-    """Yield what became of it, or why it is due."""
+def _unit_line(result: StepResult) -> Iterator[Block]:
     yield Line(f"{result.unit} {result.state}: {result.reason or result.trouble}")
 
 
 @renders(DryRun)
-def would_run(result: DryRun) -> Iterator[Block]:
-    """Yield which units would run and why, and how many are up to date."""
+def _would_run(result: DryRun) -> Iterator[Block]:
     due = [unit for unit in result if unit.is_open]
     if not due:
         yield _nothing_to_do(len(result))
@@ -72,8 +68,7 @@ def would_run(result: DryRun) -> Iterator[Block]:
 
 
 @renders(PlanStatus)
-def states(result: PlanStatus) -> Iterator[Block]:
-    """Yield how many units are up to date, and why the others are not."""
+def _states(result: PlanStatus) -> Iterator[Block]:
     others = [unit for unit in result if unit.state != "fresh"]
     fresh = len(result) - len(others)
     yield Line(f"{fresh:,} of {count(len(result), 'unit')} of {result.plan} up to date.")
@@ -93,11 +88,3 @@ def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str, str]]
 
 def _nothing_to_do(units: int) -> Line:
     return Line(f"Nothing to do: all {count(units, 'unit')} are up to date.")
-
-
-@renders(NewWorkspace)
-def begun(result: NewWorkspace) -> Iterator[Block]:
-    """Yield the files and what comes next."""
-    for file in result.files:
-        yield Line(f"{file} lists all settings with their defaults.")
-    yield Line(f"Next: goldpan mine --workspace {result.workspace} --repo OWNER/NAME")

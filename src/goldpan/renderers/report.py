@@ -10,12 +10,11 @@ from goldpan.filters.basis import basis_sentences
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison import words
 from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
-from goldpan.report.page import ReportFacts, RowFacts
+from goldpan.report.page import ReportFacts
 
 
 @renders(ComparisonReport)
-def compared(result: ComparisonReport) -> Iterator[Block]:
-    """Yield the picture, what it means, and where the files are."""
+def _compared(result: ComparisonReport) -> Iterator[Block]:
     if result.heading:
         yield Line(result.heading)
     if result.comparison is not None:
@@ -26,20 +25,12 @@ def compared(result: ComparisonReport) -> Iterator[Block]:
 
 
 @renders(ReportFacts)
-def page(result: ReportFacts) -> Iterator[Block]:
-    """Yield how much the report shows and where it is."""
+def _page(result: ReportFacts) -> Iterator[Block]:
     yield Line(
         f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
     yield from map(Line, basis_sentences(result.basis))
-    yield Line(f"Open {result.output} in a browser")
-
-
-@renders(RowFacts)
-def row_page(result: RowFacts) -> Iterator[Block]:
-    """Yield which row it is about and where it is."""
-    yield Line(f"{result.id} of {result.dataset}, {result.size / 1e3:.0f} kB")
     yield Line(f"Open {result.output} in a browser")
 
 

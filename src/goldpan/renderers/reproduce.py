@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.reproduce.cells import MEANING, Cell, TableResult
+from goldpan.reproduce.cells import TableResult
 from goldpan.reproduce.recipe import SourceFile
 from goldpan.reproduce.report import NAMES, counted, sentences, shown, verdict_shown
 from goldpan.reproduce.result import RecipeDescription, RecipeSummary, Reproduced
 
 _MOST_NAMES = 3
 """Missing files of one source that are named on the screen."""
-_MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
 
 
 @renders(Reproduced)
-def reproduced(result: Reproduced) -> Iterator[Block]:
-    """Yield each table beside the print, and where the results lie."""
+def _reproduced(result: Reproduced) -> Iterator[Block]:
     files = {f"{missing.problem}. {missing.remedy}.": missing.problem for missing in result.missing}
     noted: set[str] = set()
     for table in result.tables:
@@ -36,8 +34,7 @@ def reproduced(result: Reproduced) -> Iterator[Block]:
             if note not in noted:  # tables may share files
                 yield Line(f"Note: {note}")
             noted.add(note)
-    yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
-    yield Line(f"All tables: {counted(result.tables)}.")
+    yield Title("All tables", f": {counted(result.tables)}.")
     yield from map(Line, _how_to_get_missing(result))
     fetched = sum(bool(result.recipe.file(missing.key).raw_path) for missing in result.missing)
     if fetched:
@@ -71,36 +68,25 @@ def _how_to_get_missing(result: Reproduced) -> Iterator[str]:
 
 
 def _beside_print(table: TableResult) -> Table:
-    """Return a table with three lines a row: print, here and verdict."""
-    cells = {(cell.row, cell.column): cell for cell in table.cells}
-    rows = dict.fromkeys(cell.row for cell in table.cells)
-    ways: dict[str, Callable[[Cell], str]] = {
-        "paper": lambda cell: shown(cell.paper, cell.decimals),
-        "here": lambda cell: f"{shown(cell.here, cell.decimals)} {_MARKS[cell.state]}".strip(),
-        "": verdict_shown,
-    }
-    columns = tuple(dict.fromkeys(cell.column for cell in table.cells))
-    lines = [
+    """Return a table with a line a cell."""
+    cells = [
         (
-            "" if number else row,
-            way,
-            *(show(cells[row, name]) if (row, name) in cells else "" for name in columns),
+            *(cell.row, cell.column),
+            *(shown(value, cell.decimals) for value in (cell.paper, cell.here)),
+            *(cell.state, verdict_shown(cell)),
         )
-        for row in rows
-        for number, (way, show) in enumerate(ways.items())
+        for cell in table.cells
     ]
-    return Table(("", "", *columns), lines, repeated=2)
+    return Table(("row", "column", "paper", "here", "state", "verdict"), cells)
 
 
 @renders(RecipeSummary)
-def summary(result: RecipeSummary) -> Iterator[Block]:
-    """Yield a recipe in one line."""
+def _summary(result: RecipeSummary) -> Iterator[Block]:
     yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
 
 
 @renders(RecipeDescription)
-def description(result: RecipeDescription) -> Iterator[Block]:
-    """Yield tables, files, tasks and models of a recipe."""
+def _description(result: RecipeDescription) -> Iterator[Block]:
     yield Title(result.title)
     yield Line(result.citation)
     for table in result.tables:

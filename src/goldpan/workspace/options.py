@@ -24,7 +24,6 @@ from typing import (
     get_type_hints,
 )
 
-import orjson
 from cyclopts import App, Parameter
 from cyclopts.token import Token
 from cyclopts.validators import Number
@@ -47,6 +46,8 @@ _PLACEHOLDERS = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 
 def _settings(_: type, tokens: Sequence[Token]) -> dict[str, Any]:
     """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
+    import orjson  # which help does without
+
     settings = {}
     for token in tokens:
         name, sign, value = token.value.partition("=")
@@ -218,16 +219,19 @@ def options_of(method: Callable[..., Any]) -> tuple[Option, ...]:
 @cache
 def _options_of(function: Callable[..., Any], is_bound: bool) -> tuple[Option, ...]:
     method = MethodType(function, object()) if is_bound else function
-    return tuple(_read(declared(None, method)))
+    return tuple(read_options(declared(None, method)))
 
 
-def _read(command: Callable[..., Any]) -> Iterator[Option]:
+def read_options(command: Callable[..., Any]) -> Iterator[Option]:
+    """Yield the options of a function whose parameters are those of a command line."""
     from annotated_types import Interval
 
     app, group = App(default_parameter=AS_OPTIONS), ""
     app.default(command)
     for argument in app.assemble_argument_collection(parse_docstring=True):
         info, parameter = argument.field_info, argument.parameter
+        if parameter.show is False:
+            continue
         if argument.children:
             group = info.name
             continue
@@ -256,7 +260,7 @@ def options_of_group(kind: type[Any], name: str = "") -> tuple[Option, ...]:
     def taking(*, group: Any = None) -> None: ...
 
     taking.__annotations__ = {"group": kind}
-    return tuple(replace(option, group=name) for option in _read(taking))
+    return tuple(replace(option, group=name) for option in read_options(taking))
 
 
 def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:

@@ -15,11 +15,9 @@ import os
 import pkgutil
 import shlex
 import sys
-import tomllib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -85,6 +83,8 @@ def register(*things: Registrable) -> None:
 
 def removed(kind: Kind, name: str) -> UsageError | None:
     """Return the error for a part of a paper whose folder is not here; None for any other name."""
+    import tomllib
+
     contents = tomllib.loads((Path(_papers_folder()) / _CONTENTS).read_text("utf-8"))
     for paper, by_kind in contents.items():
         kinds = (kind, "builder") if kind == "dataset" else (kind,)
@@ -377,6 +377,8 @@ def _plugin(module: Mapping[str, Any]) -> Plugin:
     if not path:
         return Plugin(name, path, "")
     if not top:
+        from hashlib import sha256
+
         return Plugin(Path(path).name, path, sha256(Path(path).read_bytes()).hexdigest())
     folder = Path(path).parents[rest.count(".") + 1 if rest else 0]
     if version := _versions.get(name):

@@ -6,7 +6,6 @@ import re
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -121,6 +120,8 @@ def plugin_failure(what: str, plugin: Plugin, error: Exception) -> PluginError:
 
 def folder_digest(folder: Path) -> str:
     """Return the SHA-256 of the paths and digests of all files below a folder."""
+    from hashlib import sha256  # which help does without
+
     whole = sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         if _COMPILED not in path.parts:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -101,6 +99,7 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
 
 def _gh_token(host: str) -> str:
     """Ask GitHub's own command line for its token, if it is installed and logged in."""
+    import shutil
     import subprocess
 
     gh = shutil.which("gh")
@@ -193,6 +192,8 @@ def record_trust(root: Path, files: Sequence[Path], environment: Mapping[str, st
 
 def digest_of(root: Path, files: Sequence[Path]) -> str:
     """Return the SHA-256 of a workspace's settings file and of the plugins that lie with it."""
+    from hashlib import sha256  # which help does without
+
     digest = sha256()
     for file in files:
         if file.resolve().is_relative_to(root.resolve()) and file.is_file():

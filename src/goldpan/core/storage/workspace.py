@@ -29,8 +29,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -138,17 +136,19 @@ class WorkspaceLayout:
 
         Its lock goes with its process, so what a killed one left is known and removed first.
         """
+        from tempfile import mkdtemp  # which help does without
+
         base = self.root / "tmp"
         make_directory(base)
         with _locked(base):
             _remove_abandoned(base)
-            path = Path(tempfile.mkdtemp(dir=base))
+            path = Path(mkdtemp(dir=base))
             descriptor = os.open(path, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         try:
             yield path
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             os.close(descriptor)
 
     @contextmanager
@@ -162,7 +162,9 @@ class WorkspaceLayout:
         if self.root.stat().st_dev == directory.parent.stat().st_dev:
             context: AbstractContextManager[Path | str] = self.scratch()
         else:
-            context = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
+            from tempfile import TemporaryDirectory
+
+            context = TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
         with context as scratch, replacing(directory, Path(scratch)) as building:
             yield building
 
@@ -193,7 +195,7 @@ def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
     with _locked(directory.parent):
         if replaced.exists() and not directory.exists():
             replaced.rename(directory)
-        shutil.rmtree(replaced, ignore_errors=True)
+        _remove(replaced)
     building.mkdir()
     yield building
     with _locked(directory.parent):
@@ -206,7 +208,7 @@ def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
             except OSError:
                 replaced.rename(directory)
                 raise
-            shutil.rmtree(replaced, ignore_errors=True)
+            _remove(replaced)
 
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
@@ -231,6 +233,12 @@ def _locked(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _remove(directory: Path) -> None:
+    import shutil  # which help does without
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def _remove_abandoned(base: Path) -> None:
     for path in base.iterdir():
         if path.is_symlink() or not path.is_dir():
@@ -239,7 +247,7 @@ def _remove_abandoned(base: Path) -> None:
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
             except BlockingIOError:
                 pass  # another process works there
             finally:
