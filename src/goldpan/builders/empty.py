@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from goldpan.builders.request import BuildRequest
@@ -33,11 +33,14 @@ def empty_dataset(
     basis: Sequence[Basis],
     count: Callable[[str], int],
     choices: Mapping[str, int],
+    issues: Funnel,
+    licenses: Iterable[str | None],
 ) -> DatasetError:
     """Return the error that names what emptied a dataset.
 
     `count` returns how many rows another profile gives that filtered all of the repositories;
-    `choices` are the rows that other choices of answers give, by what to do.
+    `choices` are the rows that other choices of answers give, by what to do. `issues` says why the
+    issue of a pair was dropped; `licenses` are those of the repositories.
     """
     profile = request.profile
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
@@ -52,9 +55,17 @@ def empty_dataset(
     option = "" if profile.name == _DEFAULT else f" {profile.option}"
     options = option + "".join(sorted(named))
     stages = [dropped, *(step.reasons for step in funnel.steps if step.left == 0)]
+    if any(reasons.get("issue-dropped") for reasons in stages):
+        stages += [step.reasons for step in issues.steps if step.criterion == "license"]
     for reason, remedy in _REMEDIES.items():
         if any(reasons.get(reason) for reasons in stages):
             return DatasetError(problem, f"{remedy}, then goldpan filter{options}, and build again")
+    if any(reasons.get("license-not-allowed") for reasons in stages):
+        named_licenses = ", ".join(sorted(f'"{name}"' for name in set(licenses) if name))
+        allow = f"goldpan filter{options} --set 'license.allowed=[{named_licenses}]'"
+        return DatasetError(
+            problem, f"If you may share these texts, run {allow} and build by the profile it names"
+        )
     if ways:
         told = " or ".join(ways)
         return DatasetError(problem, told[0].upper() + told[1:])
