@@ -16,6 +16,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.plan.initial import commented_plan
 from tests.console import NOWHERE, run, sentence
 from tests.demo_workspace import make_demo
+from tests.page_walks import HISTORIES
 from tests.places import ROOT
 from tests.screens import run_on_screen
 from tests.twin import Twin, World
@@ -224,23 +225,34 @@ def test_what_no_history_emptied_names_clone(folder: Path, tmp_path: Path) -> No
     assert error.value.remedy == "Run goldpan clone, then goldpan filter, and build again"
 
 
-def test_what_no_license_emptied_names_how_to_state_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("family", ("qa", "code-edit"))
+def test_what_a_license_emptied_names_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
+    """Also for pairs, whose issue it is that has no license."""
     world = World(*(replace(one, license=None) for one in demo_world().repositories))
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
     with Twin(world) as twin:
         lab = Workspace(tmp_path / "lab", api_url=twin.url)
         lab.mine("prospector/sluice")
-    lab.pair()
-    lab.filter()
-    with pytest.raises(DatasetError) as error:
-        lab.build("qa")
-    assert "goldpan normalize --repo OWNER/NAME --license SPDX" in error.value.remedy
-    lab.normalize("prospector/sluice", license="MIT")
-    lab.pair()
-    lab.filter()
-    assert len(lab.build("qa"))
+
+    def remedy() -> str:
+        with pytest.raises(DatasetError) as error:
+            lab.build(family)
+        return error.value.remedy
+
+    def stages() -> None:
+        lab.pair()
+        lab.clone(source=str(HISTORIES))
+        lab.filter()
+
+    stages()
+    assert "goldpan normalize --repo OWNER/NAME --license SPDX" in remedy()
+    lab.normalize("prospector/sluice", license="GPL-3.0")
+    stages()
+    assert "--set 'license.allowed=[\"GPL-3.0\"]', and build" in remedy()
+    (allowed,) = lab.filter(settings={"license.allowed": ["GPL-3.0"]})
+    assert allowed.issues.kept
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from goldpan.builders.request import BuildRequest
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.core.result import count as number_of
+from goldpan.core.settings.file import toml_value
 from goldpan.core.storage.workspace import DEFAULT_RULES
 from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import PLURAL, Funnel
@@ -55,17 +56,19 @@ def empty_dataset(
     option = "" if profile.name == _DEFAULT else f" {profile.option}"
     options = option + "".join(sorted(named))
     stages = [dropped, *(step.reasons for step in funnel.steps if step.left == 0)]
-    if any(reasons.get("issue-dropped") for reasons in stages):
-        stages += [step.reasons for step in issues.steps if step.criterion == "license"]
-    for reason, remedy in _REMEDIES.items():
-        if any(reasons.get(reason) for reasons in stages):
-            return DatasetError(problem, f"{remedy}, then goldpan filter{options}, and build again")
-    if any(reasons.get("license-not-allowed") for reasons in stages):
-        named_licenses = ", ".join(sorted(f'"{name}"' for name in set(licenses) if name))
-        allow = f"goldpan filter{options} --set 'license.allowed=[{named_licenses}]'"
-        return DatasetError(
-            problem, f"If you may share these texts, run {allow} and build by the profile it names"
-        )
+    reasons = sum(map(Counter[str], stages), Counter[str]())
+    if with_issue := reasons["issue-dropped"]:
+        of_issues = (step.reasons for step in issues.steps if step.criterion == "license")
+        reasons.update(dict.fromkeys((reason for one in of_issues for reason in one), with_issue))
+    allowed = toml_value(sorted({name for name in licenses if name}))
+    helps = {
+        **{name: f"{told}, then goldpan filter{options}" for name, told in _REMEDIES.items()},
+        "license-not-allowed": "If you may share these texts, run goldpan filter"
+        f"{options} --set 'license.allowed={allowed}'",
+    }
+    reason = max(helps, key=lambda name: reasons[name])
+    if reasons[reason]:
+        return DatasetError(problem, f"{helps[reason]}, and build again")
     if ways:
         told = " or ".join(ways)
         return DatasetError(problem, told[0].upper() + told[1:])
