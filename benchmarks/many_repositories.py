@@ -26,7 +26,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
 from goldpan.plan.opened import open_workspace
-from goldpan.plan.record import Record
 from goldpan.plan.stages import make_steps
 from goldpan.workspace.workspace import Workspace
 from tests.twin import workload_world
@@ -77,7 +76,7 @@ def write_plan(directory: Path, repositories: int) -> Path:
     file = load_plan(path)
     opened = open_plan(file, open_workspace(file), Reporter(quiet=True))
     for step in make_steps(opened):
-        opened.keep(Record(step.name, "done", step.basis(), _WHEN))
+        opened.keep(step.result("done", basis=step.basis(), at=_WHEN))
     return path
 
 

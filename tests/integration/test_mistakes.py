@@ -13,9 +13,12 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.core.errors import DatasetError
+from goldpan.plan.initial import commented_plan
 from tests.console import NOWHERE, run, sentence
 from tests.demo_workspace import make_demo
+from tests.page_walks import HISTORIES
 from tests.places import ROOT
+from tests.screens import run_on_screen
 from tests.twin import Twin, World
 from tests.twin.synthetic import demo_world
 
@@ -38,6 +41,8 @@ EMPTY = (
         "docs/verification.md",
     ),
 )
+MISTAKES = (ROOT / "tests" / "mistakes.txt").read_text(encoding="utf-8").splitlines()
+"""What a newcomer types in the demo's workspace, and what the answer has to say."""
 LAB = {"GOLDPAN_WORKSPACE": "demo", "GOLDPAN_TOKEN_COMMAND": "false", "PATH": os.environ["PATH"]}
 NO_TEXT = (
     "run {file}.toml",
@@ -58,6 +63,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"void.{ending}").touch()
         (folder / f"bytes.{ending}").write_bytes(b"\xff\xfe\x00name = \x81\n" * 9)
     (folder / "file").write_text("x")
+    shutil.copytree(folder / "demo" / "raw", folder / "replies" / "raw")
+    (folder / "demo" / "plan.toml").write_text(commented_plan())
+    listed = '[repositories]\nlisted = ["prospector/sluice"]\n'
+    (folder / "plan.toml").write_text(listed)
+    dataset = '[[dataset]]\nfamily = "qa"\nname = "q"\n'
+    (folder / "wrong.toml").write_text(f"\n{listed}[filters]\n{dataset}require = 3\n")
+    (folder / "broken.py").write_text("import nonsuch\n")
     return folder
 
 
@@ -213,23 +225,34 @@ def test_what_no_history_emptied_names_clone(folder: Path, tmp_path: Path) -> No
     assert error.value.remedy == "Run goldpan clone, then goldpan filter, and build again"
 
 
-def test_what_no_license_emptied_names_how_to_state_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("family", ("qa", "code-edit"))
+def test_what_a_license_emptied_names_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
+    """Also for pairs, whose issue it is that has no license."""
     world = World(*(replace(one, license=None) for one in demo_world().repositories))
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
     with Twin(world) as twin:
         lab = Workspace(tmp_path / "lab", api_url=twin.url)
         lab.mine("prospector/sluice")
-    lab.pair()
-    lab.filter()
-    with pytest.raises(DatasetError) as error:
-        lab.build("qa")
-    assert "goldpan normalize --repo OWNER/NAME --license SPDX" in error.value.remedy
-    lab.normalize("prospector/sluice", license="MIT")
-    lab.pair()
-    lab.filter()
-    assert len(lab.build("qa"))
+
+    def remedy() -> str:
+        with pytest.raises(DatasetError) as error:
+            lab.build(family)
+        return error.value.remedy
+
+    def stages() -> None:
+        lab.pair()
+        lab.clone(source=str(HISTORIES))
+        lab.filter()
+
+    stages()
+    assert "goldpan normalize --repo OWNER/NAME --license SPDX" in remedy()
+    lab.normalize("prospector/sluice", license="GPL-3.0")
+    stages()
+    assert "--set 'license.allowed=[\"GPL-3.0\"]', and build" in remedy()
+    (allowed,) = lab.filter(settings={"license.allowed": ["GPL-3.0"]})
+    assert allowed.issues.kept
 
 
 @pytest.mark.parametrize(
@@ -295,3 +318,28 @@ def test_a_wrong_word_is_told_with_what_may_stand(
     folder: Path, line: str, problem: str, remedy: str
 ) -> None:
     sentence(run(*line.split(), folder=folder), 2, problem, remedy)
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_of_a_newcomer_is_told_with_its_remedy(folder: Path, line: str) -> None:
+    words, *expected = (part.strip() for part in line.split(" | "))
+    done = run(*words.split(), folder=folder, GOLDPAN_WORKSPACE="demo", COLUMNS="400")
+    assert done.code in (1, 2)
+    (told,) = done.err.splitlines()
+    assert told.startswith("Error: ")
+    assert [part for part in expected if part not in told] == []
+
+
+@pytest.mark.parametrize("columns", (110, 60))
+def test_a_terminal_cuts_no_word_of_a_message(folder: Path, columns: int) -> None:
+    lines = MISTAKES[::9]
+    words = [line.partition(" | ")[0] for line in lines]
+    script = "; ".join(f"{sys.executable} -m goldpan {one}" for one in words)
+    environment = {**os.environ, "GOLDPAN_WORKSPACE": "demo"}
+    shown = run_on_screen(["sh", "-c", f"{script}; true"], columns, environment, folder)
+    told = " ".join(" ".join(shown).split())
+    assert "Traceback" not in told
+    assert max(map(len, shown)) <= columns
+    for word, line in zip(words, lines, strict=True):
+        whole = run(*word.split(), folder=folder, GOLDPAN_WORKSPACE="demo").err
+        assert " ".join(whole.split()) in told, line

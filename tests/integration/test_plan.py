@@ -33,7 +33,6 @@ UNITS = {
     f"mine/{SLUICE}": "done",
     f"pair/{SLUICE}": "done",
     f"clone/{SLUICE}": "done",
-    "duplicates/default": "done",
     f"filter/{SLUICE}": "done",
     "dataset/questions": "done",
 }
@@ -67,7 +66,7 @@ def test_a_second_run_does_nothing_and_asks_nothing(folder: Path, twin: Twin) ->
     before, requests = made(folder / "lab"), twin.count
     again = run(twin, folder)
     assert (again.code, again.err) == (0, "")
-    assert again.out == "Nothing to do: all 6 units are up to date.\n"
+    assert again.out == "Nothing to do: all 5 units are up to date.\n"
     assert twin.count == requests
     assert made(folder / "lab") == before
     assert "Nothing to do" in run(twin, folder, "--dry-run").out
@@ -98,7 +97,7 @@ def test_raw_replies_that_are_there_are_worked_on_without_github(folder: Path, t
     assert states(run_json(twin, folder)) == UNITS
     assert twin.count == requests
     assert made(folder / "other") == made(folder / "lab")
-    assert run(twin, folder).out == "Nothing to do: all 6 units are up to date.\n"
+    assert run(twin, folder).out == "Nothing to do: all 5 units are up to date.\n"
 
 
 def _all_bytes(folder: Path) -> dict[str, bytes]:
@@ -161,7 +160,7 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     assert judged["dataset/questions"]["after"] == [f"filter/{SLUICE}"]
     shown = run(twin, folder, "--dry-run").out
     assert "setting rules: default → unconfirmed" in shown
-    unchanged = {f"mine/{SLUICE}": "fresh", "duplicates/default": "fresh"}
+    unchanged = {f"mine/{SLUICE}": "fresh"}
     assert states(run_json(twin, folder)) == {**UNITS, **unchanged}
     assert twin.count == requests
 
@@ -179,13 +178,13 @@ model = ["majority"]
     write_plan(tmp_path, SMALL + more)
     judged = json.loads(run(twin, tmp_path, "--dry-run", "--json").out)
     assert [unit["stage"] for unit in judged] == [
-        *("mine", "pair", "clone", "duplicates", "filter", "dataset", "dataset", "evaluate")
+        *("mine", "pair", "clone", "filter", "dataset", "dataset", "evaluate")
     ]
     for unit in judged:
         assert unit["why"] == ["this plan has not run it yet"]
         assert unit["state"] == "due"
     requests = twin.count
-    assert "8 units of 8 would run" in run(twin, tmp_path, "--dry-run").out
+    assert "7 units of 7 would run" in run(twin, tmp_path, "--dry-run").out
     assert twin.count == requests
     assert not (tmp_path / "lab" / "tables").exists()
 
@@ -205,7 +204,7 @@ def test_another_version_of_goldpan_runs_all_again(folder: Path, twin: Twin) -> 
     for path in (folder / "lab" / "plans" / "plan" / "units").rglob("*.json"):
         text = path.read_text(encoding="utf-8")
         lines = [line for line in text.splitlines() if "goldpan.sha256" not in line]
-        path.write_text("\n".join(lines).replace('"version": "0.1.0"', '"version": "0.0.9"'))
+        path.write_text("\n".join(lines).replace('version": "0.1.0"', 'version": "0.0.9"'))
     units = json.loads(run(twin, folder, "--dry-run", "--json").out)
     assert {unit["why"][0] for unit in units} == {"Goldpan's version: 0.0.9 → 0.1.0"}
 
@@ -279,7 +278,7 @@ def test_events_are_json_lines(folder: Path, twin: Twin) -> None:
     assert [event["event"] for event in events[:2]] == ["begin", "end"]
     assert events[0]["why"] == ["this plan has not run it yet"]
     assert events[1]["unit"] == f"mine/{SLUICE}"
-    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5, 6]
+    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5]
     assert events[-1]["event"] == "fail"
     assert events[-1]["remedy"]
 

@@ -8,47 +8,27 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.plan.command import page_addition
-from goldpan.plan.results import PlanStatus, StepResult
 from goldpan.report.workspace_page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.program import goldpan
-from tests.reporting import HOSTILE, OTHER, REPO, make_workspace
+from tests.reporting import OTHER, REPO, make_workspace
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a page on two repositories and hostile problems, without datasets."""
+    """Return a page on two repositories without datasets."""
     root = tmp_path_factory.mktemp("overview")
     make_workspace(root / "ws")
     workspace = make_workspace(root / "ws", repo=OTHER, issues=5)
-    judged = [
-        StepResult(
-            unit=f"mine/{REPO}",
-            stage="mine",
-            subject=REPO,
-            state="failed",
-            why=(f"the last run failed ({HOSTILE})",),
-            at="2026-01-01",
-        ),
-        StepResult(
-            unit=f"filter/{OTHER}",
-            stage="filter",
-            subject=OTHER,
-            state="after",
-            after=(f"mine/{OTHER}",),
-        ),
-    ]
-    units = PlanStatus(judged, root / "plan.toml", workspace.root)
-    write_workspace_page(workspace, root / "page.html", addition=page_addition(units))
+    write_workspace_page(workspace, root / "page.html")
     return root / "page.html"
 
 
-def test_all_repositories_and_the_units_of_a_plan_are_on_the_page(page: Path) -> None:
+def test_all_repositories_are_on_the_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for part in (REPO, OTHER, "perhaps, after mine", f"1 unit of the plan failed: mine/{REPO}"):
-        assert part in text, part
+    assert REPO in text
+    assert OTHER in text
     assert "<script>" not in text
     assert "No dataset was built." in text
 

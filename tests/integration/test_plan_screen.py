@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldpan.plan.results import State, StepResult
+from goldpan.plan.record import State, StepResult
 from goldpan.plan.run import reported_to
 from tests.mining import Notes
 

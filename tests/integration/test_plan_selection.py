@@ -46,7 +46,7 @@ def twin() -> Iterator[Twin]:
 def find(twin: Twin, folder: Path, *selects: Select, listed: tuple[str, ...] = ()) -> list[str]:
     selection = Repositories(listed=listed, select=selects)
     settings = twin_settings(twin, folder, "graphql")
-    return [repository.repo for repository in search(selection, settings, Notes()).repositories]
+    return search(selection, settings, Notes())
 
 
 def test_the_most_starred_are_selected_once_each(twin: Twin, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_search_that_gives_fewer_than_wanted_is_told(
     notes = Notes()
     open_plan(file, open_workspace(file), notes)
     few = 'language:"Python" stars:>=201 archived:false gives 1 of 4'
-    assert notes.lines[-1] == f"GitHub's search selects 1 repository; {few}"
+    assert notes.lines[-2:] == [few, "GitHub's search selects 1 repository"]
 
 
 def test_a_search_that_is_refused_is_told(twin: Twin, tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_a_plan_keeps_what_was_selected(
     write_plan(tmp_path, PLAN.replace("limit = 2", "limit = 1"))
     assert repositories() == ("prospector/listed", newest)
     stored = tmp_path / "lab" / "plans" / "plan" / "selection.json"
-    stored.write_bytes(stored.read_bytes().replace(b"10000", b"20000"))
+    stored.write_bytes(stored.read_bytes().replace(b"Python", b"Pythos"))
     with pytest.raises(WorkspaceError, match=r"selection\.json is damaged"):
         repositories()

@@ -14,8 +14,8 @@ from goldpan.core.values import LOCAL, Execution
 from goldpan.plan.file import ALWAYS, check_plan, load_plan, section_of
 from goldpan.plan.initial import commented_plan
 from goldpan.plan.opened import OpenPlan, PlanFile, open_workspace
-from goldpan.plan.record import Basis, flat
-from goldpan.plan.results import PlanResult, StepResult
+from goldpan.plan.record import StepResult, differences, flat
+from goldpan.plan.results import PlanResult
 from goldpan.plan.section import EXECUTION, PlanSection, Select, StageSection
 from goldpan.plan.selection import query_of
 from goldpan.plan.stages import STAGES, make_steps
@@ -219,16 +219,16 @@ def test_a_selection_in_the_words_of_the_search() -> None:
 
 def test_what_changed_is_told_with_old_and_new() -> None:
     settings = {"rules": "default", "limits": {"words": 3}}
-    old = Basis("0.1", flat(settings), {"entries": "a" * 64})
-    new = Basis("0.2", flat({**settings, "limits": {"words": 5}}), {})
-    assert not list(old.changes(old))
-    assert list(old.changes(new)) == [
+    old = {"Goldpan's version": "0.1", **flat(settings, "setting "), "input entries": "a" * 64}
+    new = {"Goldpan's version": "0.2", **flat({**settings, "limits": {"words": 5}}, "setting ")}
+    assert not list(differences(old, old))
+    assert list(differences(old, new)) == [
         "Goldpan's version: 0.1 → 0.2",
-        "setting limits.words: 3 → 5",
         f"input entries: {'a' * 12} → absent",
+        "setting limits.words: 3 → 5",
     ]
-    assert not list(new.changes(Basis("0.2", new.settings, {"pairs": "absent"})))
-    assert not list(Basis().changes(new)), "nothing is known of what failed at once"
+    assert not list(differences(new, {**new, "input pairs": "absent"}))
+    assert not list(differences({}, new)), "nothing is known of what failed at once"
 
 
 def steps_of(folder: Path, text: str, where: Execution = LOCAL) -> dict[str, Step]:

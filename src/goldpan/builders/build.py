@@ -35,7 +35,7 @@ from goldpan.datasets.spool import Spool
 from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
+from goldpan.filters.funnel import PLURAL, Funnel, count_funnel, sum_funnels
 from goldpan.filters.stored import find_profile, profile_verdicts
 
 _PACKAGES = (
@@ -135,7 +135,13 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
                 return count(profile=find_profile(workspace, repos, name))
 
             others = {way: count(**other) for way, other in _other_answers(request).items()}
-            raise empty_dataset(request, funnel, dropped, explained, basis, count_by, others)
+            verdicts = [profile_verdicts(workspace, repo, profile) for repo in repos]
+            counted = [count_funnel(one, "issue", profile.decide) for one in verdicts]
+            issues = sum_funnels(counted, profile.decide)
+            licenses = [rows.source.license for rows in built]
+            raise empty_dataset(
+                request, funnel, dropped, explained, basis, count_by, others, issues, licenses
+            )
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from goldpan.builders.request import BuildRequest
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.core.result import count as number_of
+from goldpan.core.settings.file import toml_value
 from goldpan.core.storage.workspace import DEFAULT_RULES
 from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import PLURAL, Funnel
@@ -33,11 +34,14 @@ def empty_dataset(
     basis: Sequence[Basis],
     count: Callable[[str], int],
     choices: Mapping[str, int],
+    issues: Funnel,
+    licenses: Iterable[str | None],
 ) -> DatasetError:
     """Return the error that names what emptied a dataset.
 
     `count` returns how many rows another profile gives that filtered all of the repositories;
-    `choices` are the rows that other choices of answers give, by what to do.
+    `choices` are the rows that other choices of answers give, by what to do. `issues` says why the
+    issue of a pair was dropped; `licenses` are those of the repositories.
     """
     profile = request.profile
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
@@ -52,9 +56,19 @@ def empty_dataset(
     option = "" if profile.name == _DEFAULT else f" {profile.option}"
     options = option + "".join(sorted(named))
     stages = [dropped, *(step.reasons for step in funnel.steps if step.left == 0)]
-    for reason, remedy in _REMEDIES.items():
-        if any(reasons.get(reason) for reasons in stages):
-            return DatasetError(problem, f"{remedy}, then goldpan filter{options}, and build again")
+    reasons = sum(map(Counter[str], stages), Counter[str]())
+    if with_issue := reasons["issue-dropped"]:
+        of_issues = (step.reasons for step in issues.steps if step.criterion == "license")
+        reasons.update(dict.fromkeys((reason for one in of_issues for reason in one), with_issue))
+    allowed = toml_value(sorted({name for name in licenses if name}))
+    helps = {
+        **{name: f"{told}, then goldpan filter{options}" for name, told in _REMEDIES.items()},
+        "license-not-allowed": "If you may share these texts, run goldpan filter"
+        f"{options} --set 'license.allowed={allowed}'",
+    }
+    reason = max(helps, key=lambda name: reasons[name])
+    if reasons[reason]:
+        return DatasetError(problem, f"{helps[reason]}, and build again")
     if ways:
         told = " or ".join(ways)
         return DatasetError(problem, told[0].upper() + told[1:])

@@ -8,11 +8,13 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import cyclopts
 
+from goldpan.commands.launch import Launch
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.plugins.loading import names_of, removed
 from goldpan.core.plugins.parts import Kind
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions
 
 _WIDEST = 100
+_ALIKE = 0.78
+"""How like an option's name a word has to be that is taken for it."""
 _KINDS: Mapping[str, Kind] = {
     "form": "annotation form",
     "protocol": "protocol",
@@ -36,12 +40,15 @@ _OF_TYPE = re.compile(r"(STR|INT|FLOAT|PATH|CHOICE)\b")
 """What cyclopts calls values by their types."""
 
 
-def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
-    """Return what is wrong with the words of a command, and the command that helps."""
+def misuse(error: cyclopts.CycloptsError, words: str, every: Iterable[str] = ()) -> UsageError:
+    """Return what is wrong with the words of a command, and the command that helps.
+
+    `every` are the words of all commands.
+    """
     error.verbose = False
     remedy = f"Run goldpan {words} -h for help".replace("  ", " ")
     if isinstance(error, cyclopts.UnknownCommandError):
-        return _no_command(error, words)
+        return _no_command(error, words, every)
     if isinstance(error, cyclopts.UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
         if error.target and "repos" in inspect.signature(error.target).parameters:
@@ -56,9 +63,13 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
             error.msg = f"{error.token.value!r} is not {_NUMBERS[error.target_type]}"
     problem = str(error).rstrip(".")
     if isinstance(error, cyclopts.UnknownOptionError):
+        problem = f"Unknown option: {error.token.keyword}"
         name = (error.token.keyword or "").strip("-").replace("-", "_")
-        if name in FILE_SETTINGS:
-            problem = f"Unknown option: {error.token.keyword}"
+        known = [one.lstrip("-") for of in error.argument_collection for one in of.names]
+        known += [field.name.replace("_", "-") for field in fields(Launch)]
+        if near := get_close_matches(name.replace("_", "-"), known, n=1, cutoff=_ALIKE):
+            remedy = f"Did you mean --{near[0]}? {remedy}"
+        elif name in FILE_SETTINGS:
             remedy = f"Set {name} in {CONFIG_FILE}, in the workspace, which holds for all commands"
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
         lacks = "requires an argument" if error.keyword else "is missing"
@@ -66,7 +77,9 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
     return UsageError(problem, remedy)
 
 
-def _no_command(error: cyclopts.UnknownCommandError, group: str) -> UsageError:
+def _no_command(
+    error: cyclopts.UnknownCommandError, group: str, every: Iterable[str]
+) -> UsageError:
     assert error.unused_tokens and error.app is not None
     word = error.unused_tokens[0]
     if group and word.startswith("-"):
@@ -75,7 +88,9 @@ def _no_command(error: cyclopts.UnknownCommandError, group: str) -> UsageError:
     if missing := removed("command", f"{group} {word}".strip()):
         return missing
     if not group:
-        remedy = question(word, known) or "Run goldpan -h for help"
+        within = [f"goldpan {name}" for name in every if name.endswith(f" {word}")]
+        offered = f"Did you mean {choices(within)}?" if within else question(word, known)
+        remedy = offered or "Run goldpan -h for help"
         if word.startswith("-"):
             return UsageError(
                 f"Unknown option: {word}",

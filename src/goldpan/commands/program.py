@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -280,8 +280,9 @@ def launch(
     elif show_completion:
         sys.stdout.write(app.generate_completion())
     else:
-        with _misuse_told(app, words):
-            return perform(app, words or ("-h",), json)
+        words = words or ("-h",)
+        with _misuse_told(app, words, own_commands(lab)):
+            return perform(app, words, json)
     return 0
 
 
@@ -348,8 +349,8 @@ def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> App:
 
 
 @contextmanager
-def _misuse_told(app: App, words: Sequence[str]) -> Iterator[None]:
-    """Tell what is wrong with words as a `UsageError`."""
+def _misuse_told(app: App, words: Sequence[str], every: Iterable[str] = ()) -> Iterator[None]:
+    """Tell what is wrong with words as a `UsageError`; `every` are the words of all commands."""
     try:
         yield
     except CycloptsError as error:
@@ -359,7 +360,7 @@ def _misuse_told(app: App, words: Sequence[str]) -> Iterator[None]:
                 break
             known.append(word)
             app = app[word]
-        raise misuse(error, " ".join(known)) from None
+        raise misuse(error, " ".join(known), every) from None
 
 
 def _run(app: App, words: Sequence[str], as_json: bool) -> int:

@@ -45,6 +45,8 @@ class Terminal(Console):
             markup=False,
             emoji=False,
         )
+        if self.file.isatty():  # which would cut words at its edge
+            self.soft_wrap = False
 
     def on_broken_pipe(self) -> None:
         """Raise `BrokenPipeError`, by which the program ends quietly: its reader has enough."""
@@ -191,7 +193,7 @@ class Reporter:
         text = self._prefix + text
         LOG.info(text)
         if not self._quiet:
-            self._console.print(clean(text), soft_wrap=True)
+            self._console.print(clean(text))
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[ProgressTask]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan._version import __version__
-from goldpan.core.errors import DatasetError, UsageError, suggested
+from goldpan.core.errors import DatasetError, UsageError, choices, suggested
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
@@ -126,8 +126,13 @@ def read_provenance(directory: Path) -> dict[str, Any]:
         if directory.is_dir():
             raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
         beside = directory.parent.iterdir() if directory.parent.is_dir() else ()
-        near = suggested(directory.name, (folder.name for folder in beside if folder.is_dir()))
-        raise UsageError(f"There is no directory {directory}{near}", remedy) from None
+        names = sorted(folder.name for folder in beside if (folder / PROVENANCE).exists())
+        near = suggested(directory.name, names)
+        others = f"Choose {choices(names)}, or give" if names else "Give"
+        raise UsageError(
+            f"There is no dataset {directory}{near}",
+            f"{others} the directory of a dataset that goldpan build wrote",
+        ) from None
     except (OSError, orjson.JSONDecodeError) as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
     program = read.get("goldpan") if isinstance(read, dict) else None

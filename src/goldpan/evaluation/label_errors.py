@@ -96,7 +96,7 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     if task.type not in CLASSIFICATION:
         raise UsageError(f"{task.name} has no labels to judge", "Choose a classification task")
     if folds < 2:
-        raise UsageError(f"{folds} folds leave nothing to learn from", "Give at least 2")
+        raise UsageError(f"--folds {folds} leaves nothing to learn from", "Give at least 2")
     rows = pa.concat_tables(data.splits.values())
     splits = [name for name, table in data.splits.items() for _ in range(len(table))]
     texts = rows["text"].to_pylist()

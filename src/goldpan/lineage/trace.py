@@ -95,8 +95,11 @@ def trace(
     """Trace an example of the given dataset directories, else of all in the workspace.
 
     With `verify`, everything between the raw replies and the example is recomputed.
-    Raises `UsageError` where no dataset holds it, `WorkspaceError` where its repository is gone.
+    Raises `UsageError` where no dataset holds it or one is missing, `WorkspaceError` where its
+    repository is gone.
     """
+    for directory in datasets:
+        read_provenance(directory)
     directories = list(datasets) or finished_datasets(workspace)
     for directory in directories:
         entry = _find(directory, example_id)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.core.errors import UsageError
-from goldpan.core.result import count
-from goldpan.core.values import LOCAL, Execution, output_file, several
+from goldpan.core.errors import UsageError, choices
+from goldpan.core.values import LOCAL, Execution, several
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
     from goldpan.plan.results import DryRun, PlanResult, PlanStatus
-    from goldpan.report.workspace_page import Addition
 
 
 def run(
-    plan: Path | str,
+    plan: Path | str | None = None,
     *,
     only: str | Sequence[str] = (),
     update: bool = False,
@@ -60,6 +58,8 @@ def run(
     from goldpan.plan.run import PlanRun, RunOptions, reported_to
 
     options, reporter = RunOptions(several(only), update, force), Reporter(quiet=not progress)
+    if plan is None:
+        raise _without_plan(workspace)
     file = load_plan(plan)
     lab = open_workspace(file, workspace, progress=progress and not is_json())
     opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
@@ -68,6 +68,17 @@ def run(
         return DryRun(running.judged(), file.path, lab.path)
     with opened.cluster():
         return running.run()
+
+
+def _without_plan(workspace: str | Path | None) -> UsageError:
+    """Return the error that offers the plans that are there."""
+    from goldpan.core.settings.config import load_settings
+
+    root = workspace or load_settings({}, with_tokens=False).workspace
+    plans = dict.fromkeys((Path(root) / "plan.toml", Path("plan.toml")))
+    there = [f"goldpan run {shlex.quote(str(path))}" for path in plans if path.exists()]
+    remedy = f"Run {choices(there)}" if there else "Run goldpan init, which writes a plan to edit"
+    return UsageError("PLAN is missing", remedy)
 
 
 def open_plan(
@@ -106,47 +117,17 @@ def status(
     """
     if plan is None:
         return lab.status(*repos, html=html)
-    if repos:
-        raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
+    if repos or html:
+        what = "--repo" if repos else "--html"
+        raise UsageError("--plan shows the units of the plan alone", f"Leave out {what}")
     from goldpan.plan.file import load_plan
     from goldpan.plan.opened import open_workspace
     from goldpan.plan.results import PlanStatus
     from goldpan.plan.run import PlanRun, RunOptions
-    from goldpan.report.workspace_page import write_workspace_page
 
-    file, page = load_plan(plan), output_file("html", html)
+    file = load_plan(plan)
     opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     with lab.reporting() as reporter:
         opened = open_plan(file, opened_lab, reporter, keep=False)
     judged = PlanRun(opened, RunOptions(refresh=False)).judged()
-    found = PlanStatus(judged, file.path, opened_lab.path)
-    if page is not None:
-        write_workspace_page(opened_lab.layout, page, addition=page_addition(found))
-    return found
-
-
-def page_addition(units: PlanStatus) -> Addition:
-    """Return what the page on a workspace says of a plan's units."""
-    from goldpan.report.document import Cell, ReportTable, Section, folded, listed
-    from goldpan.report.workspace_page import Addition
-
-    states = ("fresh", "partial", "due", "after", "stopped", "failed")
-    counts = Counter[tuple[str, str]]((unit.stage, unit.state) for unit in units)
-    stages = dict.fromkeys(unit.stage for unit in units)
-    cells: list[tuple[Cell, ...]] = [
-        (stage, *(counts[stage, state] for state in states)) for stage in stages
-    ]
-    others: list[tuple[Cell, ...]] = [
-        (unit.unit, unit.state, unit.reason, unit.at) for unit in units if unit.state != "fresh"
-    ]
-    columns = ("unit", "state", "why", "last run")
-    table = ReportTable("Units that are not up to date", columns, tuple(others))
-    tables = [ReportTable("", ("stage", *states), tuple(cells))]
-    failed = [unit.unit for unit in units if unit.state == "failed"]
-    fresh = sum(unit.state == "fresh" for unit in units)
-    noun = "unit" if len(failed) == 1 else "units"
-    return Addition(
-        Section("plan", "Plan", (*tables, *([folded(table, 40)] if others else []))),
-        f"{fresh:,} of {count(len(units), 'unit')} of the plan up to date.",
-        (f"{len(failed):,} {noun} of the plan failed: {listed(failed)}.",) if failed else (),
-    )
+    return PlanStatus(judged, file.path, opened_lab.path)

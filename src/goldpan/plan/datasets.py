@@ -16,8 +16,9 @@ from goldpan.core.result import count, json_data
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
+from goldpan.plan.record import StepResult
 from goldpan.plan.section import DatasetSection, StageSection
-from goldpan.plan.step import Outcome, Results, Stage, Step
+from goldpan.plan.step import Results, Stage, Step
 
 if TYPE_CHECKING:
     from goldpan.workspace.dataset import Dataset
@@ -197,12 +198,12 @@ def _options(step: Step) -> dict[str, Any]:
     return options
 
 
-def _ends(step: Step, _: Results, outcome: Outcome) -> Outcome:
+def _ends(step: Step, _: Results, ended: StepResult) -> StepResult:
     """Return what was built, and write what changed since an older version."""
     from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.functions import diff
 
-    lab, summary = step.plan.lab, outcome.summary
+    lab, summary = step.plan.lab, ended.summary
     data = Dataset(lab.layout.dataset(step.subject), workspace=lab)
     if (older := _older(step)) is not None:
         changelog = step.plan.folder / "changes" / f"{step.subject}.md"
@@ -214,12 +215,7 @@ def _ends(step: Step, _: Results, outcome: Outcome) -> Outcome:
         )
     present = _present(step)
     left_out = [f"{repo} is left out" for repo in _chosen(step) if repo not in present]
-    return replace(
-        outcome,
-        summary=summary,
-        made=tuple(files_below(data.path)),
-        missing=(*left_out, *outcome.missing),
-    )
+    return replace(ended, summary=summary, missing=(*left_out, *ended.missing))
 
 
 DATASET = Stage(
@@ -234,6 +230,7 @@ DATASET = Stage(
     settings=_settings,
     files=_inputs,
     prepare=_prepare,
+    writes=lambda step, _: files_below(step.plan.lab.layout.dataset(step.subject)),
     ends=_ends,
 )
 

@@ -26,6 +26,9 @@ from goldpan.workspace.building import families
 from goldpan.workspace.mining import Asking
 from goldpan.workspace.options import options_of, options_of_group, summary_of
 
+_INIT = "Run goldpan init, which writes a plan to edit"
+_PLACEHOLDER = "OWNER/NAME"
+"""What the plan of `goldpan init` lists."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 ALWAYS = ("[mine]", "[pair]", "[clone]", "[filter]")
 """The tables whose stages have steps without them, too."""
@@ -88,7 +91,11 @@ def plan_of(built: tuple[str, ...]) -> type[Plan]:
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names all faults with line, key, cause and remedy."""
     file = Path(path)
-    refuse_empty(file, "Run goldpan init, which writes a plan to edit")
+    if not file.is_file():
+        inside = file / "plan.toml"
+        problem = f"{file} is a directory" if file.is_dir() else f"There is no plan {file}"
+        raise UsageError(problem, f"Give {inside}" if inside.exists() else _INIT)
+    refuse_empty(file, _INIT)
     source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
@@ -163,6 +170,9 @@ def _not_built(file: PlanFile) -> Iterator[Problem]:
 
 def _not_listed(file: PlanFile) -> Iterator[Problem]:
     """Yield the repositories that are not the plan's, where it lists all."""
+    if _PLACEHOLDER in file.head.repositories.listed:
+        at = ("repositories", "listed")
+        yield Problem.at(at, f"{_PLACEHOLDER} is no repository", "Write the name of yours")
     if file.head.repositories.select:
         return
     listed = {name.lower(): name for name in file.head.repositories.listed}

@@ -21,7 +21,7 @@ from goldpan.core.values import LOCAL, Execution
 from goldpan.datasets.card import FINDINGS_PAGE
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.lineage import stages as lineage
-from goldpan.plan.record import Record, digest_of, digests_of, read_record, write_record
+from goldpan.plan.record import StepResult, digest_of, digests_of, read_record, write_record
 from goldpan.plan.section import EXECUTION, MineSection, Plan, StageSection, is_path
 from goldpan.workspace.options import options_of
 from goldpan.workspace.workspace import Workspace
@@ -133,7 +133,7 @@ class OpenPlan:
         }
         self.folder = lab.path / "plans" / file.name
         """Where the plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
-        self._records: dict[str, Record | None] = {}
+        self._records: dict[str, StepResult | None] = {}
         self._issues = ""
 
     def cluster(self) -> AbstractContextManager[object]:
@@ -153,13 +153,13 @@ class OpenPlan:
         """Read records again: others may have run the plan."""
         self._records.clear()
 
-    def record(self, step: str) -> Record | None:
+    def record(self, step: str) -> StepResult | None:
         """Return what is kept of a step's last run."""
         if step not in self._records:
             self._records[step] = read_record(self._record_file(step))
         return self._records[step]
 
-    def keep(self, record: Record) -> None:
+    def keep(self, record: StepResult) -> None:
         """Store a record."""
         write_record(self._record_file(record.unit), record)
         self._records[record.unit] = record

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DamagedError, GoldpanError
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.secrets import mask
 from goldpan.core.storage.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import make_directory, write_whole
@@ -29,49 +30,79 @@ STOPPED = "the last run was stopped"
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """All that the result of a step depends on."""
-
-    version: str = ""
-    """Goldpan's; empty where the step failed before the rest was known."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """By dotted key."""
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    """Digests of what it reads, by name."""
-
-    def changes(self, now: Basis) -> Iterator[str]:
-        """Yield how another basis differs, with old and new values."""
-        if not self.version:
-            return
-        if self.version != now.version:
-            yield f"Goldpan's version: {self.version} → {now.version}"
-        yield from _differences("setting", self.settings, now.settings)
-        yield from _differences("input", self.inputs, now.inputs)
+State = Literal["fresh", "partial", "due", "after", "stopped", "failed", "done", "skipped", "begun"]
+"""Up to date, in part; due, perhaps due after others, stopped on the way; how it ended."""
+_STORED = (
+    *("unit", "stage", "subject", "state", "at", "seconds", "summary", "missing", "problem"),
+    *("remedy", "basis", "outputs", "again", "stops", "repo"),
+)
+"""The fields of a result that its record keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A step as it was last run."""
+@dataclass(frozen=True, kw_only=True)
+class StepResult(Result):
+    """A unit of a plan: whether it is due and why, or what became of it."""
 
     unit: str
-    state: Literal["begun", "done", "partial", "failed"]
-    basis: Basis
-    at: str
-    """When it began, or ended."""
-    outputs: Mapping[str, str] = field(default_factory=dict)
-    """Digests of what it wrote, by path below the workspace."""
+    stage: str
+    subject: str
+    state: State
+    why: tuple[str, ...] = ()
+    """Why it is due, or ran."""
+    after: tuple[str, ...] = ()
+    """The units that are due and run before it."""
+    ran: bool = False
     seconds: float = 0.0
+    at: str = ""
+    """When it last ran."""
     summary: str = ""
     missing: tuple[str, ...] = ()
-    again: bool = False
-    stops: bool = False
-    repo: str = ""
     problem: str = ""
     remedy: str = ""
+    because: str = ""
+    """The unit that failed, waits or was left out, where this one was skipped for it."""
+    basis: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_IN_JSON, repr=False)
+    """All that its result depends on, by name; empty where it failed before that was known."""
+    outputs: Mapping[str, str] = field(default_factory=dict, metadata=NOT_IN_JSON, repr=False)
+    """Digests of what it wrote, by path below the workspace."""
+    again: bool = field(default=False, metadata=NOT_IN_JSON)
+    """True where another run may bring what is missing."""
+    stops: bool = field(default=False, metadata=NOT_IN_JSON)
+    """True where units that need it are skipped while something is missing."""
+    repo: str = field(default="", metadata=NOT_IN_JSON)
+    """The name under which a mined repository is kept: GitHub may have renamed it."""
+    results: tuple[Any, ...] = field(default=(), metadata=NOT_IN_JSON, repr=False)
+    """What its method returned."""
 
-    def changes(self, basis: Basis, root: Path, *, owns: bool) -> Iterator[str]:
-        """Yield why the step is due: what differs from when it was last run.
+    @property
+    def is_open(self) -> bool:
+        """True where it would run, or may have to."""
+        return bool(self.why or self.after)
+
+    @property
+    def stops_others(self) -> bool:
+        """True where units that need it are skipped."""
+        return self.state in ("failed", "skipped") or (self.stops and bool(self.missing))
+
+    @property
+    def reason(self) -> str:
+        """Why it is not up to date, in a few words; empty where it is."""
+        if self.why:
+            return named(self.why)
+        if self.after:
+            stages = dict.fromkeys(name.partition("/")[0] for name in self.after)
+            return f"perhaps, after {' and '.join(stages)}"
+        return "; ".join(self.missing)
+
+    @property
+    def trouble(self) -> str:
+        """The problem with its remedy, or what is missing."""
+        if self.problem:
+            return f"{self.problem}. {self.remedy}."
+        return "; ".join(self.missing) or self.summary
+
+    def changes(self, basis: Mapping[str, Any], root: Path, *, owns: bool) -> Iterator[str]:
+        """Yield why a unit with this record is due: what differs from when it was last run.
 
         Outputs that others changed count where the step `owns` them.
         """
@@ -79,27 +110,32 @@ class Record:
             yield STOPPED
         if self.state == "failed":
             yield f"the last run failed ({self.problem})"
-        yield from self.basis.changes(basis)
+        yield from differences(self.basis, basis)
         for path, digest in self.outputs.items():
             now = digest_of(root / path)
             if now != digest and (owns or now == ABSENT):
                 yield f"output {path}: {digest[:12]} → {now[:12]}"
 
 
-def read_record(path: Path) -> Record | None:
-    """Return a stored record, None where there is none or it is damaged: the step is then due."""
+def named(reasons: tuple[str, ...], most: int = 3) -> str:
+    """Return reasons as a line tells them."""
+    shown = "; ".join(reasons[:most])
+    return f"{shown} and {len(reasons) - most:,} more" if len(reasons) > most else shown
+
+
+def read_record(path: Path) -> StepResult | None:
+    """Return a stored record, None where there is none or it is damaged: the unit is then due."""
     try:
         value = read_json(path)
-        basis = Basis(**value.pop("basis"))
-        return Record(**{**value, "basis": basis, "missing": tuple(value["missing"])})
+        return StepResult(**value | {"missing": tuple(value["missing"])})
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: StepResult) -> None:
     """Store a record, whole or not at all."""
     make_directory(path.parent)
-    write_whole(path, sealed_json(asdict(record)))
+    write_whole(path, sealed_json({name: getattr(record, name) for name in _STORED}))
 
 
 def digest_of(path: Path) -> str:
@@ -149,23 +185,24 @@ def digests_of(paths: Iterable[Path], *roots: Path) -> dict[str, str]:
     return digests
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return nested settings by dotted keys, as JSON holds them, without secrets."""
     flattened: dict[str, Any] = {}
     for name, value in values.items():
-        key = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
-            flattened |= flat(value, f"{key}.")
+            flattened |= flat(value, f"{prefix}{name}.")
         else:
-            flattened[key] = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
+            plain = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
+            flattened[f"{prefix}{name}"] = plain
     return flattened
 
 
-def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for key in sorted({*old, *new}):
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how what a result depends on differs from before, with old and new values."""
+    for key in sorted({*old, *new} if old else ()):
         # A file that is not there yet is no other input than one that nobody asked for.
         if old.get(key, ABSENT) != new.get(key, ABSENT):
-            yield f"{kind} {key}: {_value_text(old, key)} → {_value_text(new, key)}"
+            yield f"{key}: {_value_text(old, key)} → {_value_text(new, key)}"
 
 
 def _value_text(values: Mapping[str, Any], key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -13,9 +13,9 @@ from goldpan.core.errors import MiningError
 from goldpan.core.result import count, json_data
 from goldpan.datasets.licenses import stated_license
 from goldpan.plan.opened import OpenPlan
-from goldpan.plan.record import Record
-from goldpan.plan.section import CloneSection, MineSection, StageSection
-from goldpan.plan.step import Outcome, Results, Stage, Step, Subjects
+from goldpan.plan.record import StepResult
+from goldpan.plan.section import CloneSection, MineSection
+from goldpan.plan.step import Results, Stage, Step, Subjects
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
@@ -27,14 +27,6 @@ def _each_repository(plan: OpenPlan, stage: Stage) -> Subjects:
     for section in plan.file.sections(stage.name):
         if section.get("enabled") is not is_other:
             yield from ((repo, section) for repo in plan.repos)
-
-
-def _each_search(plan: OpenPlan, _: Stage) -> Subjects:
-    """Yield the profiles whose settings of near duplicates are their own."""
-    found: dict[str, str] = {}
-    for profile in plan.profiles.values():
-        found.setdefault(str(profile.settings["near-duplicates"]), profile.name)
-    yield from ((name, StageSection()) for name in found.values())
 
 
 def _each_profile(plan: OpenPlan, stage: Stage) -> Subjects:
@@ -64,7 +56,7 @@ def _asked(step: Step) -> dict[str, Any]:
     return {**asked, **included, "license": _stated(step)}
 
 
-def _refresh(step: Step, record: Record, update: bool) -> str:
+def _refresh(step: Step, record: StepResult, update: bool) -> str:
     """Return why GitHub has to be asked for what changed."""
     refresh = step.plan.file.head.refresh
     if update:
@@ -76,7 +68,7 @@ def _refresh(step: Step, record: Record, update: bool) -> str:
     return 'refresh = "daily", and a day has passed' if is_old else ""
 
 
-def _mined(step: Step, results: Results, outcome: Outcome) -> Outcome:
+def _mined(step: Step, results: Results, ended: StepResult) -> StepResult:
     from goldpan.miners.mine_many import summary
 
     (result,) = results
@@ -86,9 +78,8 @@ def _mined(step: Step, results: Results, outcome: Outcome) -> Outcome:
     gaps = [f"{gap.part} {gap.state}" for gap in coverage.gaps]
     missing = tuple(f"{gaps.count(gap):,} {gap}" for gap in sorted(set(gaps)))
     return replace(
-        outcome,
+        ended,
         summary=summary(result),
-        made=(step.plan.lab.layout.table(result.repo, "entries"),),
         missing=missing if coverage.finished else ("the run did not finish",),
         again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
         repo=result.repo,
@@ -104,6 +95,7 @@ MINE = Stage(
     is_of_repository=True,
     options=_license,
     settings=_asked,
+    writes=lambda step, results: [step.plan.lab.layout.table(results[0].repo, "entries")],
     ends=_mined,
     is_due=_refresh,
     together=True,
@@ -187,32 +179,6 @@ CLONE = Stage(
 )
 
 
-def _searched(step: Step) -> tuple[str, Any]:
-    """Return a profile as the plan names it, with its settings of near duplicates."""
-    profiles = step.plan.profiles.items()
-    name, profile = next(item for item in profiles if item[1].name == step.subject)
-    return name, profile.settings["near-duplicates"]
-
-
-def _duplicates_file(step: Step, _: object) -> list[Path]:
-    from goldpan.filters.clusters import duplicates_path
-
-    return [duplicates_path(step.plan.lab.layout, _searched(step)[1])]
-
-
-DUPLICATES = Stage(
-    name="duplicates",
-    command="near-duplicates",
-    subjects=_each_search,
-    after=_of_repositories("mine"),
-    options=lambda step: {"profile": _searched(step)[0]},
-    settings=lambda step: asdict(_searched(step)[1]),
-    reads_issues=True,
-    writes=_duplicates_file,
-    summary=lambda _, found: f"{count(len(found[0]), 'issue')} with duplicates",
-)
-
-
 def _before_filter(step: Step) -> list[str]:
     has_history = step.plan.file.sections("clone")[0].get("enabled")
     return [f"{'clone' if has_history else 'pair'}/{step.subject}"]
@@ -251,7 +217,7 @@ FILTER = Stage(
     subjects=_each_repository,
     is_of_repository=True,
     needs=_before_filter,
-    after=lambda step: [f"duplicates/{one.name}" for one in step.plan.profiles.values()],
+    after=_of_repositories("mine"),  # among whose issues near duplicates are found
     options=lambda step: {"profile": step.plan.file.profiles, "rules": step.plan.file.rules},
     each=("profile", "rules"),
     settings=_profile_settings,
@@ -273,17 +239,20 @@ def _review_files(step: Step) -> Iterator[Path]:
     yield from plan.named_files(step.section, "settings_file")
 
 
-def _review_ended(step: Step, results: Results, outcome: Outcome) -> Outcome:
-    (result,) = results
+def _review_verdicts(step: Step, _: Results) -> list[Path]:
     layout, repos = step.plan.layout(), map(step.plan.kept, step.plan.repos)
     paths = [layout.verdicts(repo, f"{step.subject}.llm") for repo in repos]
-    made = tuple(path for path in paths if path.exists())
+    return [path for path in paths if path.exists()]
+
+
+def _review_ended(_: Step, results: Results, ended: StepResult) -> StepResult:
+    (result,) = results
     kept, dropped, people = (
         sum(counts.values()) for counts in (result.keep, result.drop, result.people)
     )
     line = f"{kept:,} kept, {dropped:,} dropped, {people:,} for people"
     missing = (line,) if result.exit_code else ()
-    return replace(outcome, summary=line, made=made, missing=missing, again=not result.complete)
+    return replace(ended, summary=line, missing=missing, again=not result.complete)
 
 
 REVIEW = Stage(
@@ -296,5 +265,6 @@ REVIEW = Stage(
     options=_reviewed,
     files=_review_files,
     reads_issues=True,
+    writes=_review_verdicts,
     ends=_review_ended,
 )

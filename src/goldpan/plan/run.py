@@ -22,21 +22,19 @@ from goldpan.core.errors import (
 )
 from goldpan.core.log import LOG, is_json
 from goldpan.core.resources import explain
-from goldpan.core.result import Result, Results
+from goldpan.core.result import Results
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
-from goldpan.plan.record import Basis, Record, digests_of
-from goldpan.plan.results import PlanResult, State, StepResult, named
+from goldpan.plan.record import State, StepResult, named
+from goldpan.plan.results import PlanResult
 from goldpan.plan.stages import make_steps
 from goldpan.plan.step import Step
 from goldpan.workspace.options import call
 
 NEVER = "this plan has not run it yet"
-_UNKNOWN = Basis()
-"""What a step depends on that failed before that was known."""
 Listener = Callable[[StepResult, int, int], None]
 """Hears of a step that begins or ended, with its number and how many there are."""
 
@@ -69,9 +67,11 @@ class PlanRun:
         """Make the steps; raises `UsageError` for a name in `only` that is none."""
         self.plan = plan
         self.steps = make_steps(plan)
+        self._by_name = {step.name: step for step in self.steps}
         self._options = options
         self._tell = tell
         self._ended: dict[str, StepResult] = {}
+        self._began: dict[str, float] = {}
         for name in options.only:
             if not any(RunOptions((name,)).take(step) for step in self.steps):
                 raise UsageError(
@@ -89,11 +89,11 @@ class PlanRun:
             before = [found[name] for name in {*step.needs, *step.after} & found.keys()]
             after = tuple(sorted(result.unit for result in before if result.is_open))
             try:
-                result = replace(self._judge(step)[1], after=after)
+                result = replace(self._judge(step), after=after)
             except GoldpanError as error:
                 # What it reads is not there yet, or is damaged: running it tells which.
                 why = (NEVER,) if step.record is None else () if after else (error.problem,)
-                result = _result(step, "due", why=why, after=after)
+                result = step.result("due", why=why, after=after)
             is_after = after and not result.why
             found[step.name] = replace(result, state="after") if is_after else result
         return [found[step.name] for step in self.steps if self._options.take(step)]
@@ -109,33 +109,35 @@ class PlanRun:
         with hold_lock(plan.folder / "lock", busy):
             plan.forget()
             for batch in self._batches():
-                begun = [running for running in map(self._begin, batch) if running is not None]
-                for group in _with_equal_options(begun):
-                    joint = _call_at_once(group) if len(group) > 1 else None
-                    for number, running in enumerate(group):
-                        with self._failing(running):
-                            results = joint[number] if joint else _call([running.step])[0]
-                            self._succeed(running, results)
+                begun = filter(None, map(self._begin, batch))
+                for group in self._with_equal_options(list(begun)):
+                    steps = [self._by_name[one.unit] for one in group]
+                    joint = _call_at_once(steps) if len(group) > 1 else None
+                    for number, (step, one) in enumerate(zip(steps, group, strict=True)):
+                        with self._failing(one):
+                            results = joint[number] if joint else _call([step])[0]
+                            self._keep(step.ended(one, results))
         taken = (self._ended[step.name] for step in self.steps if self._options.take(step))
         seconds = round(time.monotonic() - started, 3)
         return PlanResult(plan.file.name, plan.lab.path, tuple(plan.repos), tuple(taken), seconds)
 
-    def _judge(self, step: Step) -> tuple[Basis, StepResult]:
-        """Return what a step depends on, and whether it is due; its needs are met.
+    def _judge(self, step: Step) -> StepResult:
+        """Return whether a step is due, with what it depends on; its needs are met.
 
         One that was not asked for is due only where what is there is not what the plan says.
         """
         record, basis = step.record, step.basis()
         if record is None:
-            return basis, _result(step, "due", why=(NEVER,))
+            return step.result("due", why=(NEVER,), basis=basis)
         why = [*record.changes(basis, self.plan.lab.path, owns=step.stage.owns)]
         if record.state in ("done", "partial") and self._options.take(step):
             why += self._asked(step, record)
         known: dict[str, State] = {"failed": "failed", "begun": "stopped"}
         state: State = "due" if why else "partial" if record.missing else "fresh"
-        return basis, _result(step, known.get(record.state, state), record, why=tuple(why))
+        state = known.get(record.state, state)
+        return replace(record, state=state, why=tuple(why), basis=basis, seconds=0.0)
 
-    def _asked(self, step: Step, record: Record) -> Iterator[str]:
+    def _asked(self, step: Step, record: StepResult) -> Iterator[str]:
         options = self._options
         if record.missing and record.again:
             yield f"something is missing ({'; '.join(record.missing[:3])})"
@@ -153,7 +155,15 @@ class PlanRun:
             else:
                 yield from ([step] for step in of_stage)
 
-    def _begin(self, step: Step) -> _Running | None:
+    def _with_equal_options(self, begun: Sequence[StepResult]) -> list[list[StepResult]]:
+        """Return steps that one call can do, each in the order in which repositories come back."""
+        groups: dict[str, list[StepResult]] = {}
+        for one in sorted(begun, key=lambda one: self._by_name[one.unit].repo.lower()):
+            step = self._by_name[one.unit]
+            groups.setdefault(repr(step.stage.options(step)), []).append(one)
+        return list(groups.values())
+
+    def _begin(self, step: Step) -> StepResult | None:
         """Record and report that a step begins; None where it is not due, or cannot run."""
         needed = [self._ended[name] for name in step.needs if name in self._ended]
         stopper = next((result for result in needed if result.stops_others), None)
@@ -161,56 +171,47 @@ class PlanRun:
             because = self._ended[stopper.because or stopper.unit]
             how = {"failed": "failed", "partial": "waits"}.get(because.state, "was skipped")
             summary = f"needs {because.unit}, which {how}"
-            self._end(_result(step, "skipped", summary=summary, because=because.unit))
+            self._end(step.result("skipped", summary=summary, because=because.unit))
             return None
-        running = _Running(step, time.monotonic())
-        with self._failing(running):
-            basis, result = self._judge(step)
-            running = replace(running, basis=basis, why=result.why)
-            if not result.why:
-                self._end(result)
+        self._began[step.name] = time.monotonic()
+        last = step.record
+        begun = step.result("begun", repo=last.repo if last else "")
+        with self._failing(begun):
+            judged = self._judge(step)
+            begun = replace(begun, basis=judged.basis, why=judged.why, at=_now(), ran=True)
+            if not judged.why:
+                self._end(judged)
             elif not self._options.take(step):
-                left_out = f"it is not up to date, and --only leaves it out: {result.why[0]}"
-                self._end(_result(step, "skipped", summary=left_out, why=result.why))
+                left_out = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
+                self._end(step.result("skipped", summary=left_out, why=judged.why))
             else:
-                self._report(_result(step, "due", why=result.why))
+                self._report(step.result("due", why=judged.why))
                 step.prepare()
-                self.plan.keep(running.record("begun"))
-                return running
+                self.plan.keep(begun)
+                return begun
         return None
 
     @contextmanager
-    def _failing(self, running: _Running) -> Iterator[None]:
+    def _failing(self, begun: StepResult) -> Iterator[None]:
         """Record and report what a step fails with: no step stops the others."""
         try:
             yield
         except StoppedError:
             raise
         except Exception as error:  # noqa: BLE001
-            self._fail(running, error)
+            self._fail(begun, error)
 
-    def _succeed(self, running: _Running, results: Sequence[Any]) -> None:
-        step, root = running.step, self.plan.lab.path
-        outcome = step.outcome(results)
-        if step.stage.appends:
-            running = replace(running, basis=step.basis())
-        state: State = "partial" if outcome.missing else "done"
-        record = replace(
-            running.record(state),
-            outputs=digests_of(outcome.made, root),
-            summary=outcome.summary,
-            missing=outcome.missing,
-            again=outcome.again,
-            stops=outcome.stops,
-            repo=outcome.repo,
-        )
-        self.plan.keep(record)
-        self._end(running.result(state, record, results))
+    def _keep(self, result: StepResult) -> None:
+        """Record and report how a step ended."""
+        seconds = round(time.monotonic() - self._began[result.unit], 3)
+        ended = replace(result, at=_now(), seconds=seconds)
+        self.plan.keep(ended)
+        self._end(ended)
 
-    def _fail(self, running: _Running, error: Exception) -> None:
+    def _fail(self, begun: StepResult, error: Exception) -> None:
         explained = error if isinstance(error, GoldpanError) else explain(error)
         if explained is None:
-            LOG.error("%s", running.step.name, exc_info=error)
+            LOG.error("%s", begun.unit, exc_info=error)
             explained = GoldpanError(
                 f"Goldpan itself failed ({type(error).__name__}: {error})",
                 "Please report it, with what goldpan --log-file FILE run writes",
@@ -218,9 +219,7 @@ class PlanRun:
         remedy = explained.remedy
         if isinstance(explained, TagTakenError):
             remedy += ". Write {content} into the plan's tag, which differs with the rows"
-        record = replace(running.record("failed"), problem=explained.problem, remedy=remedy)
-        self.plan.keep(record)
-        self._end(running.result("failed", record))
+        self._keep(replace(begun, state="failed", problem=explained.problem, remedy=remedy))
 
     def _end(self, result: StepResult) -> None:
         self._ended[result.unit] = result
@@ -232,66 +231,18 @@ class PlanRun:
         self._tell(result, number, len(self.steps))
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    """A step under way."""
-
-    step: Step
-    began: float
-    basis: Basis = _UNKNOWN
-    why: tuple[str, ...] = ()
-
-    def record(self, state: Any) -> Record:
-        """Return its record; what is known of a repository's name stays."""
-        last = self.step.record
-        return Record(
-            self.step.name,
-            state,
-            self.basis,
-            _now(),
-            seconds=round(time.monotonic() - self.began, 3),
-            repo=last.repo if last else "",
-        )
-
-    def result(self, state: State, record: Record, results: Sequence[Any] = ()) -> StepResult:
-        """Return how it ended."""
-        shown = tuple(one for one in results if isinstance(one, Result))
-        about = {"ran": bool(self.basis.version), "seconds": record.seconds, "results": shown}
-        return _result(self.step, state, record, why=self.why, **about)
-
-
-def _result(step: Step, state: State, record: Record | None = None, **about: Any) -> StepResult:
-    names = ("at", "summary", "missing", "stops", "problem", "remedy")
-    told = {name: getattr(record, name) for name in names} if record else {}
-    return StepResult(
-        unit=step.name,
-        stage=step.stage.name,
-        subject=step.subject,
-        state=state,
-        **{**told, **about},
-    )
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _with_equal_options(begun: Sequence[_Running]) -> list[list[_Running]]:
-    """Return steps that one call can do, each in the order in which calls return repositories."""
-    groups: dict[str, list[_Running]] = {}
-    for running in sorted(begun, key=lambda running: running.step.repo.lower()):
-        groups.setdefault(repr(running.step.stage.options(running.step)), []).append(running)
-    return list(groups.values())
-
-
-def _call_at_once(group: Sequence[_Running]) -> list[list[Any]] | None:
+def _call_at_once(steps: Sequence[Step]) -> list[list[Any]] | None:
     """Do steps by one call; None where that fails: each for itself tells which of them do."""
     try:
-        return _call([running.step for running in group])
+        return _call(steps)
     except StoppedError:
         raise
     except Exception as error:  # noqa: BLE001
-        LOG.info("%s: %s", group[0].step.stage.name, error)
+        LOG.info("%s: %s", steps[0].stage.name, error)
         return None
 
 

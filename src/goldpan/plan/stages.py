@@ -11,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.result import count
 from goldpan.plan.datasets import DATASET, PUBLISH, data_steps
 from goldpan.plan.opened import OpenPlan, files_below
-from goldpan.plan.repositories import CLONE, DUPLICATES, FILTER, MINE, NORMALIZE, PAIR, REVIEW
+from goldpan.plan.record import StepResult
+from goldpan.plan.repositories import CLONE, FILTER, MINE, NORMALIZE, PAIR, REVIEW
 from goldpan.plan.section import EvaluationSection, ExportSection, NamedSection, OfDataset
-from goldpan.plan.step import Outcome, Results, Stage, Step
+from goldpan.plan.step import Results, Stage, Step
 
 
 def _import_files(step: Step) -> list[Path]:
@@ -42,12 +44,12 @@ def _push_files(step: Step) -> list[Path]:
     return [*step.plan.data(step.section), *step.plan.decisions([step.subject])]
 
 
-def _pushed(step: Step, _: Results, outcome: Outcome) -> Outcome:
-    """Return the outcome, which waits until what people decided is pulled."""
+def _pushed(step: Step, _: Results, ended: StepResult) -> StepResult:
+    """Return how it ended, which waits until what people decided is pulled."""
     if all(path.exists() for path in step.plan.decisions([step.subject])):
-        return outcome
+        return ended
     waiting = f"people annotate; then run goldpan annotate pull --project {step.subject}"
-    return replace(outcome, missing=(waiting,), stops=True)
+    return replace(ended, missing=(waiting,), stops=True)
 
 
 ANNOTATE = Stage(
@@ -89,15 +91,14 @@ VERIFY = Stage(
 )
 
 
-def _evaluated(_: Step, results: Results, outcome: Outcome) -> Outcome:
+def _evaluated(_: Step, results: Results, ended: StepResult) -> StepResult:
     (found,) = results
     missing = tuple(map(str, found.failures))
     if missing and not found.runs:
         first = found.failures[0]
         raise EvaluationError(f"No run finished: {first.problem}", first.remedy)
-    made = tuple(run.directory / "result.json" for run in found.runs)
-    line = f"{len(made):,} {'run' if len(made) == 1 else 'runs'}"
-    return replace(outcome, summary=line, made=made, missing=missing, again=bool(missing))
+    line = count(len(found.runs), "run")
+    return replace(ended, summary=line, missing=missing, again=bool(missing))
 
 
 EVALUATE = Stage(
@@ -109,6 +110,7 @@ EVALUATE = Stage(
     after_people=True,
     settings=lambda _: {"gpus": None},  # on which no score depends
     files=lambda step: step.plan.data(step.section),
+    writes=lambda _, results: [run.directory / "result.json" for run in results[0].runs],
     ends=_evaluated,
     goes_on=True,
 )
@@ -204,7 +206,7 @@ EXPORT = Stage(
 
 
 STAGES = (
-    *(MINE, NORMALIZE, TASKS, PAIR, CLONE, DUPLICATES, FILTER, REVIEW, DATASET, ANNOTATE),
+    *(MINE, NORMALIZE, TASKS, PAIR, CLONE, FILTER, REVIEW, DATASET, ANNOTATE),
     *(VERIFY, EVALUATE, COMPARE, AUDIT, EXPORT, PUBLISH),
 )
 """In the order in which they run, unless a step needs one of a later stage."""

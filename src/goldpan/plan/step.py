@@ -12,30 +12,11 @@ from goldpan._version import __version__
 from goldpan.core.result import Line, Result, Title, blocks_of
 from goldpan.core.storage.workspace import make_directory
 from goldpan.plan.opened import OpenPlan
-from goldpan.plan.record import Basis, Record, flat
+from goldpan.plan.record import State, StepResult, digests_of, flat
 from goldpan.plan.section import StageSection
 from goldpan.workspace.building import builder_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a step did."""
-
-    summary: str
-    """A line on the result."""
-    made: tuple[Path, ...] = ()
-    """The files that it wrote."""
-    missing: tuple[str, ...] = ()
-    """What is missing."""
-    again: bool = False
-    """True where another run may bring what is missing."""
-    stops: bool = False
-    """True where what needs this step is not to run while something is missing."""
-    repo: str = ""
-    """The name under which a mined repository is kept: GitHub may have renamed it."""
-
 
 Results = Sequence[Any]
 """What the calls of a step returned."""
@@ -99,9 +80,9 @@ class Stage:
     """Returns what else was written."""
     summary: Callable[[Step, Results], str] = lambda _, results: "; ".join(map(headline, results))
     """Returns a line on the results."""
-    ends: Callable[[Step, Results, Outcome], Outcome] = lambda _step, _results, outcome: outcome
-    """Returns the outcome with what the results tell beside."""
-    is_due: Callable[[Step, Record, bool], str] = lambda *_: ""
+    ends: Callable[[Step, Results, StepResult], StepResult] = lambda _step, _results, ended: ended
+    """Returns how a step ended with what the results tell beside."""
+    is_due: Callable[[Step, StepResult, bool], str] = lambda *_: ""
     """Returns why it has to run though nothing changed here; the last is true for an update."""
     together: bool = False
     """True where repositories are worked on at once on one machine, too."""
@@ -146,7 +127,7 @@ class Step:
         return self.plan.kept(self.subject)
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> StepResult | None:
         """What is kept of its last run."""
         return self.plan.record(self.name)
 
@@ -159,10 +140,11 @@ class Step:
         """Return what the method is called with, by name."""
         return self.plan.options(self.method, self.section, self.stage.options(self))
 
-    def basis(self) -> Basis:
-        """Return all that the result depends on, as it is now."""
+    def basis(self) -> dict[str, Any]:
+        """Return all that the result depends on, as it is now, by name."""
         settings = {**self.section.values(), **self.stage.settings(self)}
-        return Basis(__version__, flat(settings), dict(sorted(self.inputs().items())))
+        inputs = {f"input {name}": digest for name, digest in sorted(self.inputs().items())}
+        return {"Goldpan's version": __version__, **flat(settings, "setting "), **inputs}
 
     def inputs(self) -> dict[str, str]:
         """Return the digests of what the result depends on, by name."""
@@ -188,17 +170,35 @@ class Step:
             make_directory(Path(output).parent)
         self.stage.prepare(self)
 
-    def outcome(self, results: Results) -> Outcome:
-        """Return what the results of its calls come to; raises what a result says that failed."""
+    def result(self, state: State, **about: Any) -> StepResult:
+        """Return what is known of it in a state."""
+        stage = self.stage.name
+        return StepResult(unit=self.name, stage=stage, subject=self.subject, state=state, **about)
+
+    def ended(self, begun: StepResult, results: Results) -> StepResult:
+        """Return how it ended by the results of its calls; raises what one says that failed."""
         for result in results:
             for error in () if self.stage.goes_on else getattr(result, "errors", ()):
                 raise error
-        outcome = Outcome(
-            self.stage.summary(self, results),
-            (*self._tables(self.stage.makes), *self.stage.writes(self, results)),
-            tuple(headline(one) for one in results if isinstance(one, Result) and one.exit_code),
+        ended = self.stage.ends(
+            self,
+            results,
+            replace(
+                begun,
+                summary=self.stage.summary(self, results),
+                missing=tuple(
+                    headline(one) for one in results if isinstance(one, Result) and one.exit_code
+                ),
+                results=tuple(one for one in results if isinstance(one, Result)),
+            ),
         )
-        return self.stage.ends(self, results, outcome)
+        made = (*self._tables(self.stage.makes), *self.stage.writes(self, results))
+        return replace(
+            ended,
+            state="partial" if ended.missing else "done",
+            basis=self.basis() if self.stage.appends else begun.basis,
+            outputs=digests_of(made, self.plan.lab.path),
+        )
 
 
 def method_of(

@@ -17,7 +17,7 @@ from goldpan.core.result import Block, Line, Result, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
 from goldpan.execution.verify import Verification
-from goldpan.plan.results import StepResult
+from goldpan.plan.record import StepResult
 from goldpan.report.compared import ComparisonReport
 from goldpan.workspace.runs import Evaluation
 

@@ -8,11 +8,12 @@ from itertools import groupby
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.miners.mine import duration
-from goldpan.plan.results import DryRun, PlanResult, PlanStatus, StepResult
+from goldpan.plan.record import StepResult
+from goldpan.plan.results import DryRun, PlanResult, PlanStatus
 
 _MOST = 20
 _ENDS = ("done", "fresh", "partial", "failed", "skipped")
-_OF_REPOSITORIES = ("mine", "pair", "clone", "duplicates", "filter")
+_OF_REPOSITORIES = ("mine", "pair", "clone", "filter")
 
 
 @renders(PlanResult)

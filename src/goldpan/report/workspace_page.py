@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +29,8 @@ _REPOSITORY = (
 _NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """A further section of the page, such as the progress of a plan."""
-
-    section: Section
-    sentence: str
-    warnings: tuple[str, ...] = ()
-
-
 def write_workspace_page(
-    workspace: WorkspaceLayout,
-    output: Path,
-    coverages: Sequence[Coverage] = (),
-    addition: Addition | None = None,
+    workspace: WorkspaceLayout, output: Path, coverages: Sequence[Coverage] = ()
 ) -> None:
     """Write the page; `coverages` need not be measured again.
 
@@ -53,7 +40,7 @@ def write_workspace_page(
     repos = workspace.repositories("tables")
     rows = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
     page = document_page(
-        _report(workspace, rows, addition),
+        _report(workspace, rows),
         kicker="Workspace overview",
         made="from the tables, verdicts and datasets of the workspace.",
     )
@@ -92,9 +79,7 @@ def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -
     return f"{len(coverage.gaps):,} missing" if coverage.gaps else _NOTHING
 
 
-def _report(
-    workspace: WorkspaceLayout, rows: list[dict[str, Any]], addition: Addition | None
-) -> Report:
+def _report(workspace: WorkspaceLayout, rows: list[dict[str, Any]]) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(rows),)),
         Section("kept", "What filters keep", (_kept_table(workspace, rows),)),
@@ -114,10 +99,6 @@ def _report(
     if rows:
         size = _megabytes(sum(row["MB"] for row in rows))
         sentences.append(f"They take {size:,} MB with the code's history.")
-    if addition is not None:
-        sections.append(addition.section)
-        warnings += addition.warnings
-        sentences.append(addition.sentence)
     return Report(
         f"Workspace {workspace.root.absolute().name}",
         "What was mined, what the filters keep, and which datasets were built from it.",

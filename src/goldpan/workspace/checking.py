@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.result import Results
+from goldpan.core.settings.config import CONFIG_FILE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
 from goldpan.workspace.opening import OpenWorkspace
@@ -66,7 +67,10 @@ def check(
     layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()
     with self.reporting() as reporter:
-        return replace(check_workspace(layout, reporter), repaired=repaired)
+        checked = replace(check_workspace(layout, reporter), repaired=repaired)
+    if not checked.files and not (layout.root / CONFIG_FILE).exists():
+        raise UsageError(f"{layout.root} holds no file of a workspace", "Give a workspace")
+    return checked
 
 
 def prune(

@@ -114,7 +114,7 @@ class Dataset(Result):
         import pyarrow.parquet as pq
 
         if split is not None and split not in self.splits:
-            remedy = f"It has {', '.join(self.splits)}"
+            remedy = self._lacking() or f"It has {', '.join(self.splits)}"
             raise UsageError(f"{self.path} has no split {split!r}", remedy)
         names = list(self.splits) if split is None else [split]
         rows = pa.concat_tables(
@@ -127,6 +127,14 @@ class Dataset(Result):
         from goldpan.audit.stored_audit import read_audit
 
         return read_audit(self._layout, self.path).join(rows)
+
+    def _lacking(self) -> str:
+        """Return which planned splits have no row, and the way to split that gives them some."""
+        from goldpan.datasets.splits import SplitReport
+
+        report = dict(self.provenance.get("splits", {}))
+        report.pop("bytes", None)
+        return SplitReport(**report).lacking if report else ""
 
     def to_pandas(self, split: str | None = None, *, findings: bool = False) -> pd.DataFrame:
         """Return the rows of a split, by default of all, as a data frame, as `to_arrow` does."""

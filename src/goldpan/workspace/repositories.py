@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # it takes long to import
     from goldpan.workspace.dataset import Dataset
 
 R = TypeVar("R")
+_MOST = 3
+"""Repositories that a message offers."""
 
 
 def known_repositories(
@@ -30,16 +32,28 @@ def known_repositories(
     not there.
     """
     held = existing(layout).repositories(below)
-    names = sorted({repository_name(repo).lower() for repo in repos or ()}) or held
+    names = sorted({_name_of(repo, held) for repo in repos or ()}) or held
     if not names:
+        if below == "tables" and layout.repositories("raw"):
+            remedy = "Run goldpan normalize, which makes them of the raw replies"
+            raise WorkspaceError(f"{layout.root} holds no tables", remedy)
         raise WorkspaceError(
             f"{layout.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
         )
     for name in names:
         if name not in held:
-            remedy = question(name, held) or f"Run goldpan mine --repo {name}"
+            remedy = question(name, held, _MOST) or f"Run goldpan mine --repo {name}"
             raise WorkspaceError(f"{layout.root} does not hold {name}", remedy)
     return names
+
+
+def _name_of(text: str, held: Iterable[str]) -> str:
+    """Return the name of a repository; one without its owner is told of those that are there."""
+    try:
+        return repository_name(text).lower()
+    except UsageError as error:
+        asked = question(text, held, _MOST, cutoff=0.4)
+        raise UsageError(error.problem, asked or error.remedy) from None
 
 
 def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[str]:

@@ -201,9 +201,11 @@ def _problems(
             yield Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
         else:
             cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
+            remedy = str(part.get("ctx", {}).get("remedy", ""))
             if part["type"] in _NO_TABLE:
                 cause = "it is not a table"
-            remedy = str(part.get("ctx", {}).get("remedy", ""))
+            elif part["type"] in ("list_type", "tuple_type"):
+                cause, remedy = "it is not a list", f"Write [{toml_value(part['input'])}]"
             yield Problem(f"{key}: {cause}" if key else cause, remedy, (*at, *place))
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
+from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError, question
 from goldpan.core.resources import named, told_otherwise
 from goldpan.core.schemas import TableSchema
 from goldpan.core.storage.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
@@ -259,8 +259,9 @@ def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]
     import duckdb
 
     if not workspace.table(repo, "entries").exists():
+        near = question(repo, workspace.repositories("tables"), 3)
         raise WorkspaceError(
-            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
+            f"{workspace.root} holds no tables of {repo}", near or f"Run goldpan mine --repo {repo}"
         )
     check_outputs(workspace.tables(repo), "normalize")
     reading = _Reading(workspace.tables(repo))
