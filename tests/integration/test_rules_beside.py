@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from goldpan import Workspace
-from goldpan.builders import empty
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.storage.parquet import read_table
 from goldpan.datasets.provenance import read_provenance
@@ -173,15 +172,7 @@ def test_an_own_profile_that_did_not_filter_is_named_by_its_path(
         lab.filter()
 
 
-def test_what_cannot_be_counted_is_not_called_empty() -> None:
-    def outdated(name: str) -> int:
-        raise WorkspaceError(f"The criterion of {name} changed", "Filter again")
-
-    assert empty._count("none", outdated) is None
-    assert empty._count("none", len) == 4
-
-
-def test_an_empty_dataset_names_what_emptied_it_and_the_profiles_that_do_not(
+def test_an_empty_dataset_names_what_emptied_it_and_what_helps(
     lab: Workspace, tmp_path: Path
 ) -> None:
     lab.pair()
@@ -189,14 +180,13 @@ def test_an_empty_dataset_names_what_emptied_it_and_the_profiles_that_do_not(
     path = tmp_path / "none.toml"
     path.write_text('decide = ["bots", "comment-scale"]\n[comment-scale]\nminimum = 99999\n')
     lab.filter(profile=path)
-    rows = len(lab.build("qa"))
     with pytest.raises(DatasetError) as error:
         lab.build("qa", profile="none")
     assert error.value.problem == (
-        "The dataset qa would be empty: of 68 issues the profile none keeps none; "
-        "the criterion comment-scale drops the last 67"
+        "The dataset qa would be empty: the profile none keeps 0 of 68 issues; "
+        "the criterion comment-scale drops or cannot judge the last: 68 too-short"
     )
-    assert error.value.remedy == f"Give --profile default ({rows} rows)"
+    assert error.value.remedy == "Run goldpan funnel --profile none to see what is dropped"
     lab.filter(profile="verified")
     with pytest.raises(DatasetError) as error:  # there is no clone, so no profile gives a row
         lab.build("issue-resolution", profile="verified")

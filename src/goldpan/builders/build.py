@@ -11,32 +11,25 @@ from typing import Any
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
-from goldpan.builders.answer_tiers import tier_lines
-from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import (
-    answered_issues,
-    described_reviews,
-    label_accuracy,
-    label_facts,
-    tiers_are_measured,
-)
+from goldpan.builders.answer_tiers import LIKELY, tier_lines
+from goldpan.builders.label_facts import described_reviews, label_accuracy, tiers_are_measured
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.result import Result, json_data
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import facts_of, refuse_foreign, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.spool import Spool
-from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
-from goldpan.filters.stored import find_profile, profile_verdicts
+from goldpan.filters.profile import criteria
+from goldpan.filters.stored import profile_verdicts
 
 _PACKAGES = (
     "detect-secrets",
@@ -47,6 +40,14 @@ _PACKAGES = (
     "tree-sitter",
 )
 NOT_DRAWN = "not-drawn"
+_MOST_REASONS = 3
+"""Reasons that an error names."""
+_REMEDIES = {
+    "no-history": "Run goldpan clone",
+    "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
+    "--license SPDX and goldpan pair",
+}
+"""What helps before the filter runs again, by reason."""
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 _CHOICES: dict[AnswerChoice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
@@ -63,6 +64,7 @@ _TEXTS = {
     ),
     True: "Questions read as they stood before the answer was given. Other texts are as mined",
 }
+_FIX = "the change of the merged pull request that says it fixes the issue"
 _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 
@@ -126,16 +128,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
-
-            def count(**choices: Any) -> int:
-                made = make_rows(absolute, replace(request, **choices), scratch, reporter)
-                return sum(rows.count for rows in made)
-
-            def count_by(name: str) -> int:
-                return count(profile=find_profile(workspace, repos, name))
-
-            others = {way: count(**other) for way, other in _other_answers(request).items()}
-            raise empty_dataset(request, funnel, dropped, explained, basis, count_by, others)
+            raise _empty(workspace, request, funnel, dropped, explained)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
@@ -151,7 +144,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             pairing=stored_rules(workspace, repos if recipe.subject == "pair" else ()),
             reviews=described_reviews(workspace, repos, profile.name, list(reviews)),
             profile=json_data(request.chosen),
-            digests={name: request.chosen.digest(name) for name in request.chosen.criteria()},
+            digests={name: request.chosen.digest(name) for name in criteria()},
             settings=_settings(recipe, request, untold, older),
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
@@ -212,16 +205,38 @@ def _check(recipe: Recipe, request: BuildRequest) -> None:
         )
 
 
-def _other_answers(request: BuildRequest) -> dict[str, dict[str, Any]]:
-    """Return other choices of the reply that answers, by what gives them."""
-    settings = request.profile.settings["answer"]
-    chosen = request.answer or request.reviews
-    if request.family != QA.name or settings.choice != "best" or chosen:
-        return {}
-    choices: dict[str, dict[str, Any]] = {"give --answer first": {"answer": "first"}}
-    if settings.least > LEAST:
-        choices[f"run goldpan filter --set answer.least={LEAST}"] = {"least": LEAST}
-    return choices
+def _empty(
+    workspace: WorkspaceLayout,
+    request: BuildRequest,
+    funnel: Funnel,
+    dropped: Counter[str],
+    explained: Mapping[str, str],
+) -> DatasetError:
+    """Return the error that names what emptied a dataset, and the command that helps."""
+    subjects, profile = PLURAL[funnel.subject], request.profile
+    last = next((step for step in funnel.steps if step.left == 0), None)
+    reasons = dropped if funnel.kept or last is None else Counter(last.reasons)
+    told = ", ".join(
+        f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
+        for reason, number in reasons.most_common(_MOST_REASONS)
+    )
+    why = f"the profile {profile.name} keeps {funnel.kept:,} of {funnel.rows:,} {subjects}"
+    if not funnel.rows:
+        why = f"there are no {subjects}"
+    elif funnel.kept:
+        why += f", none of which gives a row: {told}"
+    elif last is not None:
+        why += f"; the criterion {last.criterion} drops or cannot judge the last: {told}"
+    rules = workspace.rules
+    options = "" if profile.name == "default" else f" {profile.option}"
+    options += "" if rules == DEFAULT_RULES else f" --rules {rules}"
+    remedy = f"Run goldpan funnel{options} to see what is dropped"
+    if not funnel.rows and funnel.subject == "discussion":
+        remedy = "Run goldpan mine with --include discussions, then goldpan filter"
+    for reason, command in _REMEDIES.items():
+        if reasons.get(reason):
+            remedy = f"{command}, then goldpan filter{options}, and build again"
+    return DatasetError(f"The dataset {request.family} would be empty: {why}", remedy)
 
 
 def _settings(
@@ -251,11 +266,15 @@ def _card(
 ) -> CardInputs:
     subjects, profile = recipe.subjects_of(request), request.chosen
     choice = _answer_choice(request, subjects) if recipe.family is QA else ""
-    rule, threshold = label_facts(subjects, profile, choice, request.answer)
+    settings = profile.settings["answer"]
+    by_points = "issue" in subjects and (request.answer or settings.choice) in ("best", LIKELY)
+    answered = [step for step in funnel.steps if step.criterion == "answered"]
+    eligible = [funnel.rows - step.out - step.undecided for step in answered]
+    rule = _FIX if "pair" in subjects else choice
     return CardInputs(
         label_rule=rule if request.family in RECIPES else "",  # not of a plugin's
-        label_threshold=threshold,
-        eligible=answered_issues(subjects, funnel),
+        label_threshold=f"{settings.least} points" if by_points else "",
+        eligible=eligible[0] if eligible and subjects == ("issue",) else None,
         label_accuracy=lambda written: label_accuracy(
             subjects, profile, request.answer, request.reviews, written.tiers
         ),
@@ -265,7 +284,7 @@ def _card(
         funnel=tuple(
             FunnelStep(
                 step.criterion,
-                profile.criteria()[step.criterion].definition,
+                criteria()[step.criterion].definition,
                 step.out,
                 step.undecided,
                 step.left,

@@ -1,4 +1,4 @@
-"""Facts that a card gives first: how its labels were made and reviewed, and how right they are.
+"""Facts of a card on labels: how they were made and reviewed, and how right they are.
 
 The shares were measured by reading (docs/labels.md). They are printed for the very choice that was
 measured, and for no other: the criteria of the profile `default` with their settings.
@@ -17,15 +17,13 @@ from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
 
 _PAIRS = (76, 77)
 """Pairs that fix, and all that the profile keeps."""
-_FIX = "the change of the merged pull request that says it fixes the issue"
 
 
-def is_measured(profile: Profile) -> bool:
+def _is_measured(profile: Profile) -> bool:
     """Return whether a profile decides as the one whose labels were measured."""
     default = load_profile("default")
     return profile.decide == default.decide and all(
@@ -40,29 +38,8 @@ def tiers_are_measured(profile: Profile, chosen: str | None, reviews: Collection
         not reviews
         and (chosen or settings.choice) in ("best", LIKELY)
         and settings.least in {tier.least for tier in TIERS}
-        and is_measured(profile)
+        and _is_measured(profile)
     )
-
-
-def fix_accuracy(profile: Profile) -> str:
-    """Return how right fix pairs are; empty where other criteria chose them."""
-    if not is_measured(profile):
-        return ""
-    return (
-        f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
-        "merged, says-fixes, issue-closed and one-to-one were fixes"
-    )
-
-
-def label_facts(
-    subjects: Sequence[Subject], profile: Profile, choice: str, chosen: str | None
-) -> tuple[str, str]:
-    """Return the rule that made the labels, and its threshold."""
-    if "pair" in subjects:
-        return _FIX, ""
-    settings = profile.settings["answer"]
-    by_points = "issue" in subjects and (chosen or settings.choice) in ("best", LIKELY)
-    return choice, f"{settings.least} points" if by_points else ""
 
 
 def label_accuracy(
@@ -76,17 +53,14 @@ def label_accuracy(
 
     `tiers` are how many rows each tier of answers has.
     """
-    if "pair" in subjects:
-        return "" if reviews else fix_accuracy(profile)
-    return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
-
-
-def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
-    """Return how many issues were answered; None where rows are made of discussions as well."""
-    steps = [step for step in funnel.steps if step.criterion == "answered"]
-    if tuple(subjects) != ("issue",) or not steps:
-        return None
-    return funnel.rows - steps[0].out - steps[0].undecided
+    if "pair" not in subjects:
+        return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
+    if reviews or not _is_measured(profile):
+        return ""
+    return (
+        f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
+        "merged, says-fixes, issue-closed and one-to-one were fixes"
+    )
 
 
 def described_reviews(

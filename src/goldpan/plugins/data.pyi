@@ -75,8 +75,6 @@ from goldpan.datasets.family import read_columns as read_columns
 from goldpan.datasets.family import read_family as read_family
 from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
-from goldpan.datasets.json_array import FieldError as FieldError
-from goldpan.datasets.json_array import read_array as read_array
 from goldpan.datasets.manifest import CardInputs as CardInputs
 from goldpan.datasets.manifest import Extras as Extras
 from goldpan.datasets.manifest import Origin as Origin
@@ -91,8 +89,10 @@ from goldpan.datasets.provenance import write_provenance as write_provenance
 from goldpan.datasets.splits import SplitPlan as SplitPlan
 from goldpan.datasets.splits import draw_number as draw_number
 from goldpan.datasets.splits import sample_by_hash as sample_by_hash
+from goldpan.datasets.table_files import FieldError as FieldError
 from goldpan.datasets.table_files import form_of as form_of
 from goldpan.datasets.table_files import open_text as open_text
+from goldpan.datasets.table_files import read_array as read_array
 from goldpan.datasets.table_files import stem_of as stem_of
 from goldpan.datasets.table_files import table_rows as table_rows
 from goldpan.datasets.tasks.data import TaskData as TaskData

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from goldpan.core import sanitize
 from goldpan.datasets.tasks.data import copies_of
 
 _SHOWN, _LONGEST = 5, 40
-_RARE, _OFTEN = 5, 10
-"""A label of fewer rows may be the misspelling of one that has so many times its rows."""
-_ALIKE, _SHORTEST = 0.85, 5
-"""How similar a misspelling is, and how many characters it has at least."""
-_NO_LABEL = {"n/a", "na", "nan", "null", "#n/a", "<na>", "?", "-"}
-"""What programs and people write for a value that is missing."""
+_OFTEN = 10
+"""Rows from which on answers may number them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +104,10 @@ class LabeledTexts:
             alike[_folded(label)].append(label)
         for label, places in self.by_label.items():
             usual = max(alike[_folded(label)], key=lambda name: self.by_label[name].rows)
-            if label.casefold() in _NO_LABEL:
-                yield places.doubt(f"{_shown(label)} looks like a label that is missing")
-            elif usual != label:
+            if usual != label:
                 yield places.doubt(f"{_shown(label)} may be the same label as {_shown(usual)}")
-            elif similar := self._misspelled(label):
-                yield places.doubt(f"{_shown(label)} may be a misspelling of {_shown(similar)}")
             elif places.rows == 1:
                 yield places.doubt(f"{_shown(label)} has one row, too few to train and test")
-
-    def _misspelled(self, label: str) -> str | None:
-        """Return the label that one of few rows resembles, without being written alike."""
-        rows = self.by_label[label].rows
-        if rows >= _RARE or len(label) < _SHORTEST:
-            return None
-        often = [
-            name
-            for name, places in self.by_label.items()
-            if places.rows >= rows * _OFTEN and _folded(name) != _folded(label)
-        ]
-        return next(iter(get_close_matches(label, often, 1, _ALIKE)), None)
 
 
 def _folded(label: str) -> str:

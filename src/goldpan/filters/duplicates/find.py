@@ -26,6 +26,11 @@ Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
 `created_at`. It can be pickled, and `str` says what it reads."""
 
 
+_NAMES = pa.schema(
+    [("repo", pa.string()), ("number", pa.int64()), ("created_at", pa.timestamp("us", tz="UTC"))]
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Portion:
     """The sketches of a source's texts, and their names."""
@@ -56,92 +61,41 @@ def find_duplicates(
         portions.append(portion)
         on_source()
     sketched = joined([portion.sketched for portion in portions], settings)
-    names = sort_names([portion.names for portion in portions], sketched.which)
+    tables = [_NAMES.empty_table(), *(portion.names for portion in portions)]
+    names = pa.concat_tables(tables).append_column("place", pa.array(sketched.which))
     portions.clear()
-    texts, text = Texts.numbered(sketched, names.place)
+    names = _by_age(names)
+    texts, text = Texts.numbered(sketched, names["place"].to_numpy())
     return _table(names, text, link(texts, settings), settings)
 
 
 def _sketch(settings: DuplicateSettings, source: Source) -> _Portion:
-    tables: list[pa.Table] = []
+    tables = [_NAMES.empty_table()]
 
     def texts() -> Iterable[list[str | None]]:
         for batch in source():
-            tables.append(names_of(batch))
+            tables.append(_names_of(batch))
             yield batch["text"].to_pylist()
 
     sketched = sketch_all(texts(), settings)
-    return _Portion(sketched, joined_names(tables))
+    return _Portion(sketched, pa.concat_tables(tables))
 
 
-_REPO = pa.dictionary(pa.int32(), pa.string())
-_NAMES = pa.schema(
-    [("repo", _REPO), ("number", pa.int64()), ("created_at", pa.timestamp("us", tz="UTC"))]
-)
-_NEVER = np.iinfo(np.int64).max
+def _names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
+    has_time = "created_at" in batch.schema.names
+    created = batch["created_at"] if has_time else pa.nulls(len(batch))
+    return pa.table([batch["repo"], batch["number"], created], _NAMES.names).cast(_NAMES)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """Rows by age, then by (repo, number)."""
-
-    repo: pa.DictionaryArray
-    number: Ids
-    place: Ids
-    """The place of each row's text among the sketches, `NO_TEXT` for an empty one."""
-
-    def repos(self, rows: Ids) -> pa.Array:
-        """Return the repositories of some rows."""
-        return self.repo.take(pa.array(rows)).cast(pa.string())
-
-
-def names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
-    """Return the names of a batch's texts."""
-    if "created_at" in batch.schema.names:
-        created = batch["created_at"]
-    else:
-        created = pa.nulls(len(batch), pa.null())
-    columns = [batch["repo"], batch["number"], created]
-    return pa.table(columns, _NAMES.names).cast(_NAMES)
-
-
-def joined_names(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the names of several batches or portions as one table."""
-    joined = pa.concat_tables([_NAMES.empty_table(), *tables])
-    return joined.unify_dictionaries().combine_chunks()
-
-
-def sort_names(tables: Sequence[pa.Table], places: Ids) -> Names:
-    """Return the names of all texts, whose places among the sketches come in the same order.
-
-    Raises `UsageError` where a (repo, number) comes twice.
-    """
-    names = joined_names(tables)
-    repo = names["repo"].combine_chunks()
-    number = names["number"].to_numpy()
-    rank = _ranks(repo)
-    _check(repo, rank, number)
-    created = names["created_at"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
-    order = np.lexsort((number, rank, created))
-    return Names(repo.take(pa.array(order)), number[order], places[order])
-
-
-def _ranks(repo: pa.DictionaryArray) -> Ids:
-    values = np.array(repo.dictionary.to_pylist(), object)
-    rank = np.empty(len(values), np.int64)
-    rank[np.argsort(values)] = np.arange(len(values))
-    return np.asarray(rank[repo.indices.to_numpy()])
-
-
-def _check(repo: pa.DictionaryArray, rank: Ids, number: Ids) -> None:
-    order = np.lexsort((number, rank))
-    same = (np.diff(rank[order]) == 0) & (np.diff(number[order]) == 0)
-    if same.any():
-        twice = int(order[np.flatnonzero(same)[0]])
+def _by_age(names: pa.Table) -> pa.Table:
+    """Return rows by age, then by name; raises `UsageError` where a name comes twice."""
+    counts = names.group_by(["repo", "number"]).aggregate([([], "count_all")])
+    for twice in counts.filter(pc.greater(counts["count_all"], 1)).slice(0, 1).to_pylist():
         raise UsageError(
-            f"{repo[twice].as_py()}#{number[twice]} comes twice among the texts",
-            "Give each text once",
+            f"{twice['repo']}#{twice['number']} comes twice among the texts", "Give each text once"
         )
+    keys = [(name, "ascending") for name in ("created_at", "repo", "number")]
+    return names.sort_by(keys).combine_chunks()
 
 
 def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:
@@ -153,7 +107,7 @@ def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:
     return rows[first], rows[first + more]
 
 
-def _table(names: Names, text: Ids, links: Links, settings: DuplicateSettings) -> pa.Table:
+def _table(names: pa.Table, text: Ids, links: Links, settings: DuplicateSettings) -> pa.Table:
     first, second = _two_rows(text, len(links.root))
     at = np.flatnonzero(text != NO_TEXT)
     root = links.root[text[at]]
@@ -167,17 +121,17 @@ def _table(names: Names, text: Ids, links: Links, settings: DuplicateSettings) -
     representative = first[root]
     same = np.where(mine == root, "exact", "near")
     relation = np.where(representative == at, "representative", same)
-    repo, number = names.repos(at), pa.array(names.number[at])
-    represented = names.repos(representative), pa.array(names.number[representative])
+    here, represented, near = (
+        names.select(["repo", "number"]).take(pa.array(rows)).columns
+        for rows in (at, representative, nearest)
+    )
     columns = [
-        repo,
-        number,
+        *here,
         pc.binary_join_element_wise(represented[0], represented[1].cast(pa.string()), "#"),
         *represented,
         pa.array(relation.tolist(), pa.string()),
         pa.array(links.similarity[mine]),
-        names.repos(nearest),
-        pa.array(names.number[nearest]),
+        *near,
         pa.array(np.where(twin, 1.0, links.nearest_similarity[mine])),
         pa.array(size[root]),
         pa.repeat(pa.scalar(settings.digest(), pa.string()), len(at)),
