@@ -5,7 +5,6 @@ The card is as it was written with the rows, by its digest.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,9 @@ from goldpan.core.errors import DatasetError
 from goldpan.datasets.card import CARD, FINDINGS_PAGE
 from goldpan.datasets.croissant import CROISSANT
 from goldpan.datasets.examples import known_family
-from goldpan.datasets.family import REPO, Column, Family
+from goldpan.datasets.family import Column, Family
 from goldpan.datasets.licenses import UNKNOWN, spdx
-from goldpan.datasets.manifest import Origin, count_origins, origins_of
+from goldpan.datasets.manifest import Origin
 from goldpan.datasets.provenance import PROVENANCE, is_as_recorded, read_provenance
 
 _BATCH = 64
@@ -126,7 +125,7 @@ def check_dataset(
     texts = [name for name in provenance["files"] if name not in shards]
     if foreign := list(_check_columns(directory, family, shards)):
         return problems + foreign
-    origins = _origins(directory, family, shards, provenance)
+    origins = [Origin(**origin) for origin in provenance["repositories"]]
     further = [name for name in texts if name not in (CARD, CROISSANT)]
     return [
         *problems,
@@ -191,25 +190,6 @@ def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterat
             continue
         if schema != family.schema:
             yield PublishProblem(shard, f"its columns are not those of {family.name}", _BUILD)
-
-
-def _origins(
-    directory: Path, family: Family, shards: list[str], provenance: Mapping[str, Any]
-) -> tuple[Origin, ...]:
-    """Return the rows of each repository or work under each license, and quoted sources.
-
-    Those that rows only quote have no rows of their own, and are taken from the provenance.
-    """
-    columns = list({REPO, family.works or REPO, "license"})
-    counts: Counter[tuple[str, str | None]] = Counter()
-    for shard in shards:
-        counts += count_origins(pq.read_table(directory / shard, columns=columns), family)
-    quoted = {
-        (origin["repo"], origin["license"]): 0
-        for origin in provenance.get("repositories", ())
-        if not origin["rows"]
-    }
-    return origins_of(quoted | counts)
 
 
 def _check_licenses(
