@@ -8,8 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.answer_tiers import BY_REPOSITORY, TIERS, expected_share, tier_of
-from goldpan.builders.label_facts import label_accuracy
+from goldpan.builders.label_facts import (
+    BY_REPOSITORY,
+    TIERS,
+    expected_share,
+    label_accuracy,
+    tier_of,
+)
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.proportions import wilson
 from goldpan.datasets.examples import FAMILIES

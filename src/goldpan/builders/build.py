@@ -11,8 +11,13 @@ from typing import Any
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
-from goldpan.builders.answer_tiers import LIKELY, tier_lines
-from goldpan.builders.label_facts import described_reviews, label_accuracy, tiers_are_measured
+from goldpan.builders.label_facts import (
+    LIKELY,
+    described_reviews,
+    label_accuracy,
+    tier_lines,
+    tiers_are_measured,
+)
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest

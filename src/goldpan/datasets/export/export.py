@@ -23,19 +23,17 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import replacing
 from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
-from goldpan.datasets.export.harnesses import (
+from goldpan.datasets.export.samples import (
     HARNESSED,
     SHAPES,
-    harbor_task,
-    harness_files,
-    task_name,
-)
-from goldpan.datasets.export.samples import (
     Labelling,
     find_labelling,
+    harbor_task,
+    harness_files,
     labelled_sample,
     require_family,
     sample_of,
+    task_name,
 )
 from goldpan.datasets.provenance import stored_rows
 
