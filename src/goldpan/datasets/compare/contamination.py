@@ -16,9 +16,8 @@ from goldpan.core.result import Result
 from goldpan.core.storage.parquet import connect
 from goldpan.datasets.compare.rows import ComparedSource, Item, open_source
 from goldpan.datasets.table_files import check_form, write_rows
-from goldpan.filters.duplicates.leaks import find_leaks_of_batches
-from goldpan.filters.duplicates.settings import DuplicateSettings, fold, words
-from goldpan.filters.duplicates.sketches import Hashes, WordHashes
+from goldpan.filters.duplicates.near import find_leaks_of_batches
+from goldpan.filters.duplicates.settings import DuplicateSettings, Hashes, WordHashes, fold, words
 
 Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
 KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
