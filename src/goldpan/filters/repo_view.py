@@ -43,7 +43,6 @@ from goldpan.core.schemas import (
     PAIRS,
     REVISIONS,
     VERDICTS,
-    TableSchema,
 )
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.sealed import check_inputs
@@ -172,8 +171,9 @@ def open_repo_view(
     with open_tables(workspace, repo, _TABLES, optional=optional) as connection:
         for table in _OPTIONAL:
             if not workspace.table(repo, table.name).exists():
-                _create_empty(connection, table)
-        _create_empty(connection, VERDICTS, "issue_verdicts")
+                connection.register(table.name, table.schema.empty_table())
+        connection.register("no_verdicts", VERDICTS.schema.empty_table())
+        connection.execute("CREATE TEMP TABLE issue_verdicts AS FROM no_verdicts")
         named = connection.execute("SELECT coalesce(max(repo), $1) FROM repositories", [repo])
         name = str(named.fetchall()[0][0])
         connection.execute(_CLOSINGS)
@@ -182,18 +182,3 @@ def open_repo_view(
         connection.register("all_duplicates", duplicates)
         connection.execute(_DUPLICATES, {"repo": name})
         yield RepoView(name, workspace, connection, workers)
-
-
-_COLUMNS: dict[str, str] = {}
-"""The columns of tables in DuckDB's words, by their names: to ask costs more than to create."""
-
-
-def _create_empty(
-    connection: duckdb.DuckDBPyConnection, table: TableSchema, name: str | None = None
-) -> None:
-    if table.name not in _COLUMNS:
-        connection.register("no_rows", table.schema.empty_table())
-        described = connection.execute("DESCRIBE no_rows").fetchall()
-        connection.unregister("no_rows")
-        _COLUMNS[table.name] = ", ".join(f'"{column}" {kind}' for column, kind, *_ in described)
-    connection.execute(f"CREATE TEMP TABLE {name or table.name} ({_COLUMNS[table.name]})")

@@ -25,8 +25,6 @@ _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _METRIC = re.compile(r"[a-z0-9]+(?:[_.][a-z0-9]+)*")
 _REVISION = re.compile(r"[0-9a-f]{40}")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_NOTHING = "none"
-_JOINER = ", "
 _FEWEST = 2
 """Examples of each kind that a prompt needs."""
 
@@ -125,12 +123,6 @@ def _labels(task: Task) -> _Problems:
     if task.type == "binary" and len(task.labels) > 2:
         yield "labels", f"a binary task has two, not {len(task.labels)}", "Make it multi-class"
     for label in task.labels:
-        if task.type == "multi-label" and (_JOINER in label.text or label.text == _NOTHING):
-            yield (
-                "labels",
-                f"{label.text!r} looks like several labels or none",
-                f"Give it another text, without {_JOINER!r}",
-            )
         if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
             yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
 
