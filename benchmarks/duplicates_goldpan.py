@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.values import Execution
-from goldpan.filters.duplicates.find import find_duplicates
+from goldpan.filters.clusters import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from tests.ray_cluster import two_nodes
 

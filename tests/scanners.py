@@ -35,7 +35,7 @@ from goldpan.filters import answers
 from goldpan.filters.duplicates.settings import fold, words
 from goldpan.filters.issues.redundancy import find_claims, plain_label
 from goldpan.filters.issues.text_quality import describe, has_prose
-from goldpan.filters.pairs.suffix import is_test_by_words
+from goldpan.filters.pairs.files import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import HttpReply, Verdict, links_of

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from goldpan.builders.answer_tiers import TIERS, tier_of
+from goldpan.builders.label_facts import TIERS, tier_of
 from goldpan.core.proportions import wilson
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment

@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import EVENTS
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
+from goldpan.filters.pairs.files import is_test_by_letters, is_test_by_words
 from goldpan.filters.profile import criteria
 from goldpan.git.refs import write_refs_record
 from tests.filtering import (

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
+from goldpan.datasets.table_files import write_rows
+from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.stored import current_verdicts
@@ -249,7 +250,9 @@ def test_rejects_come_with_every_reason(
 ) -> None:
     run(workspace, profile)
     target = workspace.root / f"rejects.{suffix}"
-    assert write_rejects(workspace, [REPO], load_profile(profile), target) == 4
+    dropped = rejects(workspace, [REPO], load_profile(profile))
+    assert len(dropped) == 4
+    write_rows(dropped.to_reader(), target)
     if suffix == "parquet":
         rows = pq.read_table(target).to_pylist()
     elif suffix == "jsonl":
@@ -263,8 +266,3 @@ def test_rejects_come_with_every_reason(
     assert both == (
         "comment-scale; participants" if suffix == "csv" else ["comment-scale", "participants"]
     )
-
-
-def test_rejects_need_a_known_format(workspace: WorkspaceLayout, profile: str) -> None:
-    with pytest.raises(UsageError, match=r"\.xlsx has no known format"):
-        write_rejects(workspace, [REPO], load_profile(profile), workspace.root / "rejects.xlsx")

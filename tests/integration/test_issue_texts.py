@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.storage import parquet
 from goldpan.core.terminal import Reporter
 from goldpan.filters import clusters
 from goldpan.filters.clusters import deal_out, workspace_duplicates
@@ -37,16 +36,14 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     settings, quiet = DuplicateSettings(), Reporter(quiet=True)
     whole = workspace_duplicates(build(tmp_path / "whole", entries()), settings, quiet)
     assert set(whole["relation"].to_pylist()) == {"representative", "exact", "sibling"}
-    monkeypatch.setattr(parquet, "_ROW_GROUP", 7)
     monkeypatch.setattr(clusters, "_ENTRIES", 10)
-    monkeypatch.setattr(clusters, "_NEAR", 2)
     parted = build(tmp_path / "parted", entries())
     portions = deal_out(parted, [REPO])
     numbers = [
         [number for batch in portion() for number in batch["number"].to_pylist()]
         for portion in portions
     ]
-    assert len(numbers) == 6
+    assert len(numbers) == 4
     assert all(numbers)
     assert sorted(chain.from_iterable(numbers)) == [number for number in range(1, 41) if number % 4]
     assert str(portions[0]) == f"issues of {REPO}"
@@ -56,5 +53,5 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_small_repositories_go_together(tmp_path: Path) -> None:
     workspace = build(tmp_path, entries())
     (portion,) = deal_out(workspace, [REPO, REPO])
-    assert len(portion.ranges) == 2
+    assert len(portion.repos) == 2
     assert deal_out(workspace, []) == []

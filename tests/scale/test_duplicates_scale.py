@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from goldpan.filters.duplicates.find import find_duplicates
+from goldpan.filters.clusters import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from tests.places import SECP256K1
 

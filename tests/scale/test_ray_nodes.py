@@ -22,7 +22,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
-from goldpan.filters.duplicates.find import Source, find_duplicates
+from goldpan.filters.clusters import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource

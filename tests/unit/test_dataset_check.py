@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.result import blocks_of
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
@@ -38,26 +37,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def dataset(sound: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sound, tmp_path / "dataset"))
-
-
-def change_card(directory: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Change the card's YAML and make the provenance agree, as a careless tool might."""
-    path = directory / "README.md"
-    _, head, body = path.read_text().split("---\n", 2)
-    values = yaml.safe_load(head)
-    change(values)
-    path.write_text(f"---\n{yaml.safe_dump(values)}---\n{body}")
-    vouch(directory, "README.md")
-
-
-def splits_of(card: dict[str, Any]) -> list[Any]:
-    splits: list[Any] = card["dataset_info"]["splits"]
-    return splits
-
-
-def files_of(card: dict[str, Any]) -> list[Any]:
-    files: list[Any] = card["configs"][0]["data_files"]
-    return files
 
 
 def vouch(directory: Path, *names: str) -> None:
@@ -144,52 +123,6 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
     (dataset / "provenance.json").write_bytes(sealed_json({**provenance, "files": {}}))
     causes = [problem.cause for problem in check_dataset(dataset)]
     assert causes == ["it names no README.md", "it names no data"]
-
-
-@pytest.mark.parametrize(
-    ("change", "cause"),
-    [
-        (lambda card: card.pop("configs"), "KeyError"),
-        (lambda card: card.update(dataset_info=[]), "TypeError"),
-        (
-            lambda card: splits_of(card)[1].update(num_examples=7),
-            "7 examples in test, where 11 are",
-        ),
-        (lambda card: splits_of(card).pop(), "announces None examples in test, where 11 are"),
-        (
-            lambda card: files_of(card).append({"split": "more", "path": "data/more-*"}),
-            "announces None examples in more, where 0 are",
-        ),
-        (lambda card: card["dataset_info"].update(download_size=1), "download_size"),
-        (lambda card: card["dataset_info"]["features"].pop(), "features"),
-        (lambda card: card.update(license="mit"), "not that of the examples"),
-        (lambda card: card.update(license="mine"), "knows no license 'mine'"),
-        (lambda card: card.pop("license"), "KeyError"),
-    ],
-)
-def test_the_card_has_to_agree_with_the_files(
-    dataset: Path, change: Callable[[dict[str, Any]], object], cause: str
-) -> None:
-    change_card(dataset, change)
-    problems = check_dataset(dataset)
-    assert any(cause in problem.cause for problem in problems), problems
-    assert {problem.file for problem in problems} == {"README.md"}
-
-
-@pytest.mark.parametrize("pattern", ["data/*.parquet", "data/none-*"])
-def test_every_file_is_in_one_split(dataset: Path, pattern: str) -> None:
-    change_card(dataset, lambda card: files_of(card)[0].update(path=pattern))
-    problems = check_dataset(dataset)
-    assert any("splits of the card, not one" in problem.cause for problem in problems)
-
-
-@pytest.mark.parametrize("text", ["", "# No YAML", "---\n", "---\n- a\n---\n", "---\na: [\n---\n"])
-def test_a_card_without_yaml_is_told(dataset: Path, text: str) -> None:
-    (dataset / "README.md").write_text(text)
-    vouch(dataset, "README.md")
-    (problem,) = check_dataset(dataset)
-    assert "its YAML cannot be read" in problem.cause
-    assert "\n" not in problem.cause
 
 
 def test_data_of_another_family_or_no_data_at_all_is_told(dataset: Path, tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.values import Execution
+from goldpan.filters.clusters import Source, find_duplicates
 from goldpan.filters.duplicates import near as near_module
 from goldpan.filters.duplicates import settings as settings_module
-from goldpan.filters.duplicates.find import Source, find_duplicates
-from goldpan.filters.duplicates.leaks import Leak, find_leaks_of_batches
+from goldpan.filters.duplicates.near import Leak, find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
 from tests.drawing import examples
 

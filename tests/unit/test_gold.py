@@ -8,8 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.answer_tiers import BY_REPOSITORY, TIERS, expected_share, tier_of
-from goldpan.builders.label_facts import label_accuracy, label_facts
+from goldpan.builders.label_facts import (
+    BY_REPOSITORY,
+    TIERS,
+    expected_share,
+    label_accuracy,
+    tier_of,
+)
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.proportions import wilson
 from goldpan.datasets.examples import FAMILIES
@@ -152,4 +157,3 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
     ):
         assert untold == ""
     assert "99% [93%, 100%]" in label_accuracy(("pair",), DEFAULT, None, (), {})
-    assert label_facts(("issue",), DEFAULT, "best", None) == ("best", "9 points")

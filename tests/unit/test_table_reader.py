@@ -345,8 +345,8 @@ def test_half_a_surrogate_costs_a_character_and_no_file(tmp_path: Path, name: st
     ("content", "cause"),
     [
         ("[{}, 3]", "1.: is not an object"),
-        ('{"rows": []}', "\\[ is missing"),
-        ("[{}", ", or ] is"),
+        ('{"rows": []}', "is not an array"),
+        ("[{}", "is not JSON .*: line 1 column 4"),
         ("{}\n\n3\n", "line 3: is not an object"),
         ('{}\n\n{"kind": NaN}\n', "line 3: .* column 10"),
         ('{}\n{"title": "\\ud83d", "kind": NaN}\n', "line 2: .* column"),
@@ -369,4 +369,4 @@ def test_a_spreadsheet_runs_no_text_of_a_table(tmp_path: Path) -> None:
         read = list(csv.DictReader(file))
     guarded = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "a=1", ""]
     assert [row["text"] for row in read] == guarded
-    assert {(row["list"], row["number"]) for row in read} == {("'=1 b", "-1")}
+    assert {(row["list"], row["number"]) for row in read} == {("'=1; b", "-1")}

@@ -208,7 +208,7 @@ def test_a_file_of_another_form_is_told_by_key(
         ('name = "wish"', 'name = "bug"', "labels", "two labels share the name 'bug'"),
         ('"white_space"', '"wite_space"', "steps", "no step 'wite_space'"),
         ("stratified:0.5,0.5", "stratified:0.5", "split", "not a way to split"),
-        ('"Make it red", "wish"', '"Make it red", "hope"', "prompt.examples", "not a label"),
+        ('"Make it red", "wish"', '"Make it red", "hope"', "prompt.examples", "not one of"),
         ('"It fell apart", "wish"', '"It fell apart", "bug"', "prompt.negative_examples", "too"),
         ("year = {2024}", "year = {2024", "source.citation", "braces"),
         ("author", "writer", "source.citation", "has no author"),

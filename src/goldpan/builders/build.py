@@ -11,13 +11,12 @@ from typing import Any
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
-from goldpan.builders.answer_tiers import tier_lines
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
-    answered_issues,
+    LIKELY,
     described_reviews,
     label_accuracy,
-    label_facts,
+    tier_lines,
     tiers_are_measured,
 )
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
@@ -36,6 +35,7 @@ from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, count_funnel, sum_funnels
+from goldpan.filters.profile import criteria
 from goldpan.filters.stored import find_profile, profile_verdicts
 
 _PACKAGES = (
@@ -63,6 +63,7 @@ _TEXTS = {
     ),
     True: "Questions read as they stood before the answer was given. Other texts are as mined",
 }
+_FIX = "the change of the merged pull request that says it fixes the issue"
 _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 
@@ -157,7 +158,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             pairing=stored_rules(workspace, repos if recipe.subject == "pair" else ()),
             reviews=described_reviews(workspace, repos, profile.name, list(reviews)),
             profile=json_data(request.chosen),
-            digests={name: request.chosen.digest(name) for name in request.chosen.criteria()},
+            digests={name: request.chosen.digest(name) for name in criteria()},
             settings=_settings(recipe, request, untold, older),
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
@@ -257,11 +258,15 @@ def _card(
 ) -> CardInputs:
     subjects, profile = recipe.subjects_of(request), request.chosen
     choice = _answer_choice(request, subjects) if recipe.family is QA else ""
-    rule, threshold = label_facts(subjects, profile, choice, request.answer)
+    settings = profile.settings["answer"]
+    by_points = "issue" in subjects and (request.answer or settings.choice) in ("best", LIKELY)
+    answered = [step for step in funnel.steps if step.criterion == "answered"]
+    eligible = [funnel.rows - step.out - step.undecided for step in answered]
+    rule = _FIX if "pair" in subjects else choice
     return CardInputs(
         label_rule=rule if request.family in RECIPES else "",  # not of a plugin's
-        label_threshold=threshold,
-        eligible=answered_issues(subjects, funnel),
+        label_threshold=f"{settings.least} points" if by_points else "",
+        eligible=eligible[0] if eligible and subjects == ("issue",) else None,
         label_accuracy=lambda written: label_accuracy(
             subjects, profile, request.answer, request.reviews, written.tiers
         ),
@@ -271,7 +276,7 @@ def _card(
         funnel=tuple(
             FunnelStep(
                 step.criterion,
-                profile.criteria()[step.criterion].definition,
+                criteria()[step.criterion].definition,
                 step.out,
                 step.undecided,
                 step.left,

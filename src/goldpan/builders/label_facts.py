@@ -1,31 +1,121 @@
-"""Facts that a card gives first: how its labels were made and reviewed, and how right they are.
+"""How the labels of a card were made and reviewed, and how right they are, in tiers of answers.
 
-The shares were measured by reading (docs/labels.md). They are printed for the very choice that was
-measured, and for no other: the criteria of the profile `default` with their settings.
+The shares were measured by reading (docs/labels.md), those of tiers on nine repositories that the
+points were not made on: ``python -m tests.gold.by_repository`` prints them, and a test compares.
+They are printed for the very choice that was measured, and for no other: the criteria of the
+profile `default` with their settings.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import pyarrow.compute as pc
 
-from goldpan.builders.answer_tiers import LIKELY, TIERS, mix_accuracy
-from goldpan.core.proportions import wilson
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.filters.answers import LEAST
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
+
+LIKELY = "likely"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Answers with so many points, and what became of such answers in the gold set."""
+
+    name: str
+    least: int
+    """The points from which on an answer belongs to it."""
+    whole: int
+    """Gold rows that answer in whole."""
+    at_least_partly: int
+    rows: int
+    """All gold rows of the tier."""
+    points: str
+    """Its points in words."""
+
+
+TIERS = (
+    Tier(LIKELY, 12, 35, 45, 50, "12 points or more"),
+    Tier("possible", LEAST, 27, 58, 69, "9 to 11 points"),
+)
+"""The tiers, the best first; their names sort in this order, too."""
+
+BY_REPOSITORY = (0.13, 0.75)
+"""The least and the greatest share of whole answers, of repositories with ten gold rows or more."""
+
+_ALONE = "goldpan build qa --answer likely"
+_REVIEW = "goldpan review --model NAME --subject issue"
+_REVIEWED = "goldpan build qa --require question-answer --answer reviewed"
+
+
+def tier_of(points: int | None) -> str | None:
+    """Return the tier of an answer with these points; None for fewer than any tier has."""
+    return next((t.name for t in TIERS if points is not None and points >= t.least), None)
+
+
+def expected_share(rows: Mapping[str, int], right: Callable[[Tier], int]) -> Estimate:
+    """Return which share of rows of these tiers is right, if they are as those of the gold set.
+
+    `right` returns how many gold rows of a tier are. The interval puts together those of the tiers
+    by the squares of their distances (Zou & Donner, 2008), as their samples are independent.
+    """
+    total = sum(rows.values())
+    value, below, above = 0.0, 0.0, 0.0
+    for tier in TIERS:
+        share = wilson(right(tier), tier.rows)
+        if share.value is None or share.low is None or share.high is None:
+            continue
+        weight = rows.get(tier.name, 0) / total
+        value += weight * share.value
+        below += (weight * (share.value - share.low)) ** 2
+        above += (weight * (share.high - share.value)) ** 2
+    return Estimate(value, value - sqrt(below), value + sqrt(above))
+
+
+def tier_lines(rows: Mapping[str, int]) -> Iterator[str]:
+    """Yield how many rows each tier has, and the commands for better ones."""
+    for tier in TIERS:
+        share = wilson(tier.whole, tier.rows).short()
+        yield (
+            f"  {rows.get(tier.name, 0):,} {tier.name} ({tier.points}): "
+            f"on held-out repositories, {share} of such answers were complete"
+        )
+    if rows.get(LIKELY, 0) < sum(rows.values()):
+        yield f"  {_ALONE} keeps only the likely ones; {_REVIEW} asks a model"
+
+
+def mix_accuracy(rows: Mapping[str, int]) -> str:
+    """Return how right rows of these tiers are expected to be, for a card."""
+    named = [
+        f"{rows[tier.name]:,} {tier.name} ({tier.points}; "
+        f"{wilson(tier.whole, tier.rows).short()} complete)"
+        for tier in TIERS
+        if rows.get(tier.name)
+    ]
+    whole = expected_share(rows, lambda tier: tier.whole).short()
+    at_least_partly = expected_share(rows, lambda tier: tier.at_least_partly).short()
+    low, high = BY_REPOSITORY
+    return (
+        f"Answer tiers (`answer_tier`): {' and '.join(named)}, measured on nine held-out "
+        f"repositories. For this mix, expect {whole} complete answers and {at_least_partly} at "
+        f"least partial ones; in single repositories {low:.0%} to {high:.0%} were complete. "
+        f"`{_ALONE}` keeps only the likely rows; `{_REVIEW}`, then `{_REVIEWED}`, asks a model"
+    )
+
 
 _PAIRS = (76, 77)
 """Pairs that fix, and all that the profile keeps."""
-_FIX = "the change of the merged pull request that says it fixes the issue"
 
 
-def is_measured(profile: Profile) -> bool:
+def _is_measured(profile: Profile) -> bool:
     """Return whether a profile decides as the one whose labels were measured."""
     default = load_profile("default")
     return profile.decide == default.decide and all(
@@ -40,29 +130,8 @@ def tiers_are_measured(profile: Profile, chosen: str | None, reviews: Collection
         not reviews
         and (chosen or settings.choice) in ("best", LIKELY)
         and settings.least in {tier.least for tier in TIERS}
-        and is_measured(profile)
+        and _is_measured(profile)
     )
-
-
-def fix_accuracy(profile: Profile) -> str:
-    """Return how right fix pairs are; empty where other criteria chose them."""
-    if not is_measured(profile):
-        return ""
-    return (
-        f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
-        "merged, says-fixes, issue-closed and one-to-one were fixes"
-    )
-
-
-def label_facts(
-    subjects: Sequence[Subject], profile: Profile, choice: str, chosen: str | None
-) -> tuple[str, str]:
-    """Return the rule that made the labels, and its threshold."""
-    if "pair" in subjects:
-        return _FIX, ""
-    settings = profile.settings["answer"]
-    by_points = "issue" in subjects and (chosen or settings.choice) in ("best", LIKELY)
-    return choice, f"{settings.least} points" if by_points else ""
 
 
 def label_accuracy(
@@ -76,17 +145,14 @@ def label_accuracy(
 
     `tiers` are how many rows each tier of answers has.
     """
-    if "pair" in subjects:
-        return "" if reviews else fix_accuracy(profile)
-    return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
-
-
-def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
-    """Return how many issues were answered; None where rows are made of discussions as well."""
-    steps = [step for step in funnel.steps if step.criterion == "answered"]
-    if tuple(subjects) != ("issue",) or not steps:
-        return None
-    return funnel.rows - steps[0].out - steps[0].undecided
+    if "pair" not in subjects:
+        return mix_accuracy(tiers) if tiers and tiers_are_measured(profile, chosen, reviews) else ""
+    if reviews or not _is_measured(profile):
+        return ""
+    return (
+        f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
+        "merged, says-fixes, issue-closed and one-to-one were fixes"
+    )
 
 
 def described_reviews(

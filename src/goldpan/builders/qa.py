@@ -12,8 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.builders.answer_tiers import tier_of
 from goldpan.builders.context import REASONS, BuildContext
+from goldpan.builders.label_facts import tier_of
 from goldpan.filters.answers import Answer, AskedQuestion, IssueReply, choose, rated_answers
 from goldpan.filters.criterion import Subject
 from goldpan.filters.issues.answer import AnswerSettings, discussion_of

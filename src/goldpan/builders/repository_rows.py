@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -40,7 +40,7 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
 from goldpan.filters.profile import Profile, criteria
 from goldpan.filters.repo_view import open_repo_view
-from goldpan.filters.stored import current_verdicts, inputs_digest
+from goldpan.filters.stored import current_verdicts, inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.journal import sources_in
@@ -97,9 +97,9 @@ def used_plugins(
 ) -> dict[str, str]:
     """Return the digests of the plugins on which the rows depend."""
     plugins = digests(("dataset", family), *(("criterion", name) for name in criteria()))
-    for stored in profile.stored.values():
-        plugins |= stored.plugins
     for repo in repos:
+        verdicts = workspace.verdicts(repo, profile.name)
+        plugins |= read_stored_profile(verdicts).get("plugins", {})
         stage = f"pair.{workspace.rules_of(repo)}"
         plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
     return dict(sorted(plugins.items()))
@@ -159,29 +159,25 @@ def write_rows(
     if reviews:
         verdicts = _reviewed(workspace, repo, profile, reviews, verdicts)
     archive = Archive(workspace.raw(repo))
-    duplicates = _duplicates_of(workspace, repo, profile)
-    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
-    clusters = {(name, number): cluster for name, number, cluster in zip(*columns, strict=True)}
+    duplicates = read_table(duplicates_path(workspace, profile.settings["near-duplicates"]))
     raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
     untold = Counter[tuple[str, str]]()
     named = _named(verdicts) if qa.REVIEW in reviews else None
 
     def rows() -> Iterator[dict[str, Any]]:
-        for subject in subjects:
-            kind: Literal["issue", "discussion"] = (
-                "discussion" if subject == "discussion" else "issue"
-            )
-            bots = profile.settings["bots"]
-            with open_repo_view(workspace, repo, bots, duplicates, 1, kind) as view:
+        with open_repo_view(workspace, repo, profile.settings["bots"], duplicates, 1) as view:
+            clusters = view.clusters()
+            for subject in subjects:
+                view.show("discussion" if subject == "discussion" else "issue")
                 context = BuildContext(view, request, subject, raw, dropped, redacted, named)
                 context.keep(verdicts, (*recipe.required_by(request), *reviews))
-                yield from recipe.rows(context)
+                for row in recipe.rows(context):
+                    yield {**row, GROUP: clusters.get(row["issue"])}
 
     unfinished = scratch / uuid4().hex
     with attribute_to_plugin("dataset", request.family):
         family = recipe.family_of(request)
-        grouped = ({**row, GROUP: clusters.get((row["repo"], row["issue"]))} for row in rows())
-        batches: Iterable[pa.RecordBatch] = family.batches(grouped)
+        batches: Iterable[pa.RecordBatch] = family.batches(rows())
         if request.check is not None:
             batches = request.check.kept(batches, dropped, untold)
         count = write_spool(unfinished, family.spooled, batches)
@@ -273,17 +269,3 @@ def _named(verdicts: pa.Table) -> dict[int, int | None]:
     )
     issues, texts = (reviewed[name].to_pylist() for name in ("issue", "evidence"))
     return {issue: named_comment(text) for issue, text in zip(issues, texts, strict=True)}
-
-
-def _duplicates_of(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
-    path = duplicates_path(workspace, profile.settings["near-duplicates"])
-    status = path.stat()
-    table = _read_duplicates(path, status.st_mtime_ns, status.st_ino)
-    names = (pc.utf8_lower(table[name]) for name in ("repo", "representative_repo"))
-    own, other = (pc.equal(name, repo.lower()) for name in names)
-    return table.filter(pc.or_(own, other))
-
-
-@lru_cache(maxsize=1)
-def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
-    return read_table(path)

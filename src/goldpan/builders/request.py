@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan.builders.answer_tiers import LIKELY, TIERS
+from goldpan.builders.label_facts import LIKELY, TIERS
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import Audited, not_audited

@@ -8,13 +8,12 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import cyclopts
 
-from goldpan.commands.launch import Launch
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.plugins.loading import names_of, removed
 from goldpan.core.plugins.parts import Kind
@@ -40,10 +39,12 @@ _OF_TYPE = re.compile(r"(STR|INT|FLOAT|PATH|CHOICE)\b")
 """What cyclopts calls values by their types."""
 
 
-def misuse(error: cyclopts.CycloptsError, words: str, every: Iterable[str] = ()) -> UsageError:
+def misuse(
+    error: cyclopts.CycloptsError, words: str, every: Iterable[str], options: Iterable[str]
+) -> UsageError:
     """Return what is wrong with the words of a command, and the command that helps.
 
-    `every` are the words of all commands.
+    `every` are the words of all commands, `options` the program's own.
     """
     error.verbose = False
     remedy = f"Run goldpan {words} -h for help".replace("  ", " ")
@@ -66,7 +67,7 @@ def misuse(error: cyclopts.CycloptsError, words: str, every: Iterable[str] = ())
         problem = f"Unknown option: {error.token.keyword}"
         name = (error.token.keyword or "").strip("-").replace("-", "_")
         known = [one.lstrip("-") for of in error.argument_collection for one in of.names]
-        known += [field.name.replace("_", "-") for field in fields(Launch)]
+        known += [option.replace("_", "-") for option in options]
         if near := get_close_matches(name.replace("_", "-"), known, n=1, cutoff=_ALIKE):
             remedy = f"Did you mean --{near[0]}? {remedy}"
         elif name in FILE_SETTINGS:

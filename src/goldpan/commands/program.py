@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, MethodType
@@ -360,7 +361,7 @@ def _misuse_told(app: App, words: Sequence[str], every: Iterable[str] = ()) -> I
                 break
             known.append(word)
             app = app[word]
-        raise misuse(error, " ".join(known), every) from None
+        raise misuse(error, " ".join(known), every, signature(launch).parameters) from None
 
 
 def _run(app: App, words: Sequence[str], as_json: bool) -> int:

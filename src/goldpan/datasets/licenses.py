@@ -66,8 +66,6 @@ _HUB_NAMES = {
     "ODbL-1.0": "odbl",
 }
 _BY_LOWER = {name.lower(): name for name in _HUB_NAMES}
-HUB_LICENSES = frozenset(_HUB_NAMES.values()) | {OTHER, UNKNOWN}
-"""The licenses that a card written by Goldpan may name."""
 
 
 def spdx(license: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Tables in files: reads authors' CSV, Excel, JSON, JSON lines and Parquet, and writes such files.
 
-Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
-memory follows the row.
+Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one,
+and memory follows the row, but for workbooks and JSON arrays, which are read whole.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.parquet import Writer
 from goldpan.core.storage.workspace import replacing_file
-from goldpan.datasets.json_array import FieldError, read_array
 from goldpan.miners.replies import parse_json
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
 _BATCH = 1_024
-_LARGEST_BOOK = 512 * 2**20
-"""Bytes of a workbook or a compressed Parquet file, which are held in memory."""
+_LARGEST = 512 * 2**20
+"""Bytes of a workbook, a JSON array or a compressed Parquet file, which are held in memory."""
 _BROKEN = (
     OSError,
     UnicodeError,
@@ -55,6 +54,40 @@ FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .t
 _ENDINGS = re.compile(
     r"(?:(?:\.(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet))?\.tar|\.[^.]*)?(?:\.gz|\.xz)?\Z", re.I
 )
+
+
+class FieldError(ValueError):
+    """A value is not what its field should hold; the message does not name the file."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(field, text)
+        self.field, self.text = field, text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}" if self.field else self.text
+
+
+def read_array(file: IO[bytes], name: str = "") -> list[Any]:
+    """Return the elements of the JSON array `name` of the object that a file holds, or of the file.
+
+    It is held in memory. Raises `FieldError` where there is no such array, or more than 512 MiB.
+    """
+    content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise FieldError(name, "is longer than 512 MiB; JSON lines may have any length")
+    try:
+        value = parse_json(content.removeprefix(codecs.BOM_UTF8))
+    except UnicodeDecodeError as error:
+        raise FieldError(name, f"is not UTF-8 ({error.reason})") from None
+    except ValueError as error:
+        raise FieldError(name, f"is not JSON ({error})") from None
+    if name:
+        if not isinstance(value, dict) or name not in value:
+            raise FieldError(name, "is missing")
+        value = value[name]
+    if not isinstance(value, list):
+        raise FieldError(name, "is not an array")
+    return value
 
 
 def form_of(path: Path) -> str:
@@ -95,10 +128,9 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 with open_bytes(path) as lines:
                     yield from _objects(_lines_of_json(lines))
             case "json":
-                with open_text(path, newline="") as file:
-                    yield from _objects(
-                        (f"[{n}]", value) for n, value in enumerate(read_array(file))
-                    )
+                with open_bytes(path) as file:
+                    elements = read_array(file)
+                yield from _objects((f"[{n}]", value) for n, value in enumerate(elements))
             case "parquet":
                 plain = path.suffix.lower() == ".parquet"
                 with pq.ParquetFile(path if plain else _whole(path)) as table:
@@ -247,10 +279,10 @@ def _xls_rows(xlrd: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:
 def _whole(path: Path) -> IO[bytes]:
     """Return a file, decompressed in memory: what is read from its end needs all of it."""
     with open_bytes(path) as file:
-        content = file.read(_LARGEST_BOOK + 1)
-    if len(content) > _LARGEST_BOOK:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
         raise DatasetError(
-            f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save it uncompressed, or as CSV"
+            f"{path} holds more than {_LARGEST:,} bytes", "Save it uncompressed, or as CSV"
         )
     return io.BytesIO(content)
 
@@ -266,7 +298,7 @@ def check_form(path: Path) -> None:
 def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
     """Write rows in the place of a file.
 
-    In CSV a list is joined by blanks, and a text that a spreadsheet would run as a formula has an
+    In CSV a list is joined by ``; ``, and a text that a spreadsheet would run as a formula has an
     apostrophe before it.
 
     Raises `UsageError` for a file of another form, and `DatasetError` where it cannot be written.
@@ -300,7 +332,7 @@ def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    text = " ".join(map(str, value)) if isinstance(value, list) else value
+    text = "; ".join(map(str, value)) if isinstance(value, list) else value
     is_formula = isinstance(text, str) and text.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{text}" if is_formula else text
 

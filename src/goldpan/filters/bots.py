@@ -107,22 +107,23 @@ def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
 _AUTOMATIC = """
 CREATE TEMP TABLE robot_texts AS
 WITH gists AS MATERIALIZED (
-  SELECT number, comment_id, regexp_replace(left(text, $compared), $variable, '', 'g') AS gist
+  SELECT number, kind, comment_id,
+         regexp_replace(left(text, $compared), $variable, '', 'g') AS gist
   FROM all_texts
   WHERE $repeated > 0 AND source = 'comment' AND length(text) >= $shortest
 ), often AS (
-  SELECT gist FROM gists WHERE length(gist) >= $shortest
-  GROUP BY gist HAVING count(DISTINCT number) >= $repeated
+  SELECT kind, gist FROM gists WHERE length(gist) >= $shortest
+  GROUP BY kind, gist HAVING count(DISTINCT number) >= $repeated
 ), series AS MATERIALIZED (
-  SELECT number, author, regexp_replace(left(text, $compared), $date, '', 'g') AS gist
+  SELECT number, kind, author, regexp_replace(left(text, $compared), $date, '', 'g') AS gist
   FROM all_texts
   WHERE $repeated > 0 AND source = 'title'
 ), found AS (
-  SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
+  SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (kind, gist)
   UNION ALL
   SELECT unnest(list(number)), 0, 'repeated' FROM series
   WHERE length(gist) >= $titled
-  GROUP BY author, gist HAVING count(DISTINCT number) >= $repeated
+  GROUP BY kind, author, gist HAVING count(DISTINCT number) >= $repeated
   UNION ALL
   SELECT number, coalesce(comment_id, 0), 'response'
   FROM all_texts
@@ -132,36 +133,40 @@ SELECT number, comment_id, max(sign) AS sign FROM found GROUP BY ALL
 """
 
 _SIGNS = pa.schema([(name, pa.string()) for name in ("author", "author_type", "sign")])
-_VIEWS = """
+_PULLS = """
 CREATE TEMP TABLE robot_accounts AS FROM found_accounts;
-CREATE TEMP VIEW texts AS
-  SELECT s.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot
-  FROM all_texts s LEFT JOIN robot_accounts a
-    ON a.author = s.author AND a.author_type IS NOT DISTINCT FROM s.author_type
-  LEFT JOIN robot_texts t ON t.number = s.number AND t.comment_id = coalesce(s.comment_id, 0);
-CREATE TEMP VIEW issues AS
-  SELECT e.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot, coalesce(a.sign, t.sign) AS robot_sign
-  FROM entries e LEFT JOIN robot_accounts a
-    ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
-  LEFT JOIN robot_texts t ON t.number = e.number AND t.comment_id = 0
-  WHERE e.kind = '{kind}';
 CREATE TEMP VIEW pulls AS
   SELECT e.*, a.sign IS NOT NULL AS robot, a.sign AS robot_sign
   FROM entries e LEFT JOIN robot_accounts a
     ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
   WHERE e.kind = 'pull';
 """
+_SHOWN = """
+CREATE OR REPLACE TEMP VIEW texts AS
+  SELECT s.* EXCLUDE (kind), coalesce(a.sign, t.sign) IS NOT NULL AS robot
+  FROM all_texts s LEFT JOIN robot_accounts a
+    ON a.author = s.author AND a.author_type IS NOT DISTINCT FROM s.author_type
+  LEFT JOIN robot_texts t ON t.number = s.number AND t.comment_id = coalesce(s.comment_id, 0)
+  WHERE s.kind = '{kind}';
+CREATE OR REPLACE TEMP VIEW issues AS
+  SELECT e.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot, coalesce(a.sign, t.sign) AS robot_sign
+  FROM entries e LEFT JOIN robot_accounts a
+    ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
+  LEFT JOIN robot_texts t ON t.number = e.number AND t.comment_id = 0
+  WHERE e.kind = '{kind}';
+"""
 
 
-def mark_bots(
-    connection: duckdb.DuckDBPyConnection,
-    bots: Bots,
-    kind: Literal["issue", "discussion"] = "issue",
-) -> None:
+def show_kind(connection: duckdb.DuckDBPyConnection, kind: Literal["issue", "discussion"]) -> None:
+    """Make the views `texts` and `issues` those of a kind of entries."""
+    connection.execute(_SHOWN.format(kind=kind))
+
+
+def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
     """Turn `all_texts` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
 
-    The `issues` are the entries of that kind. The last two have the sign of a bot as `robot_sign`:
-    type, login, catalogue, response or repeated.
+    The last two have the sign of a bot as `robot_sign`: type, login, catalogue, response or
+    repeated. The first two show issues, and after `show_kind` what that says.
     """
     accounts = connection.execute(
         "SELECT author, author_type FROM all_texts WHERE author IS NOT NULL"
@@ -181,5 +186,6 @@ def mark_bots(
         "titled": _SHORTEST_SERIES,
     }
     connection.execute(_AUTOMATIC, {**known, **gists, **repeats})
-    connection.execute(_VIEWS.format(kind=kind))
+    connection.execute(_PULLS)
+    show_kind(connection, "issue")
     connection.unregister("found_accounts")

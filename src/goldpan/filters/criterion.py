@@ -99,30 +99,5 @@ def query_judge(query: str) -> Callable[[RepoView, Any], pa.Table]:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredCriterion:
-    """A plugin's criterion as stored with its verdicts, which are read without the plugin."""
-
-    name: str
-    subject: Subject
-    definition: str
-    source: str
-    settings: Mapping[str, Any]
-    stated: Mapping[str, Any]
-    """The settings that the profile states."""
-    digest: str
-    """The `Profile.digest` under which it judged."""
-    uses: Mapping[str, str]
-    """The digests of the criteria whose settings it reads, by their names."""
-    reusable: bool
-    plugins: Mapping[str, str]
-    """The SHA-256 of the plugin's file, by its name."""
-
-    @property
-    def subjects(self) -> tuple[Subject, ...]:
-        """The kinds of subjects that it judged."""
-        return (self.subject,)
-
-
-@dataclass(frozen=True, slots=True)
 class NoSettings:
     """The settings of a criterion that has none."""

@@ -17,10 +17,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan._version import __version__
-from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.plugins.loading import attribute_to_plugin, plugin_command
+from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.result import Result, Results
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
@@ -29,17 +27,11 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.clusters import workspace_duplicates
-from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
+from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnels
-from goldpan.filters.profile import Profile, setting_texts
+from goldpan.filters.profile import Profile, criteria, setting_texts
 from goldpan.filters.repo_view import RepoView, open_repo_view
-from goldpan.filters.stored import (
-    INPUTS_KEY,
-    PROFILE_KEY,
-    inputs_digest,
-    read_stored_profile,
-    stored_profile,
-)
+from goldpan.filters.stored import INPUTS_KEY, PROFILE_KEY, inputs_digest, stored_profile
 
 _STAGE = "filter"
 _WORTH_PROCESSES = 10_000  # entries; starting processes takes as long as judging some thousands
@@ -153,8 +145,8 @@ def _filter(
     with open_repo_view(workspace, repo, bots, duplicates, workers) as view:
         name = view.repo
         tables = list(run.verdicts(view, ("issue", "pair")))
-    if _count(workspace, repo, "discussions"):
-        with open_repo_view(workspace, repo, bots, duplicates, workers, "discussion") as view:
+        if _count(workspace, repo, "discussions"):
+            view.show("discussion")
             tables += run.verdicts(view, ("discussion",))
     verdicts = VERDICTS.ordered(pa.concat_tables(tables))
     applied = stored_profile(profile, sorted({*run.judged, *run.reused}))
@@ -189,18 +181,15 @@ class _Run:
         """Yield the verdicts on the subjects that a view shows, a criterion each."""
         pending = [
             (criterion, subject)
-            for criterion in self.profile.criteria().values()
+            for criterion in criteria().values()
             for subject in criterion.subjects
             if subject in subjects
         ]
         with self.reporter.task(f"{view.repo} filters", len(pending)) as task:
             for criterion, subject in pending:
                 rows = self.earlier.rows(criterion, subject, self.profile)
-                if rows is None and isinstance(criterion, StoredCriterion):
-                    _refuse_unloaded(criterion, view.repo, self.profile)
-                    continue  # its earlier verdicts are outdated, and nothing depends on them
                 (self.judged if rows is None else self.reused)[criterion.name] = None
-                if rows is None and isinstance(criterion, Criterion):
+                if rows is None:
                     with attribute_to_plugin("criterion", criterion.name):
                         settings = self.profile.settings[criterion.name]
                         rows = judge(view, criterion, subject, settings)
@@ -236,23 +225,8 @@ def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: o
     return answer
 
 
-def _refuse_unloaded(criterion: StoredCriterion, repo: str, profile: Profile) -> None:
-    """Raise `UsageError` where a profile needs the verdicts that a plugin would give."""
-    if criterion.name in profile.decide or criterion.stated:
-        command = plugin_command(criterion.plugins, f"filter --repo {repo} {profile.option}")
-        raise UsageError(
-            f"The criterion {criterion.name} of the profile {profile.name} cannot judge {repo} "
-            "anew: its plugin is not loaded",
-            f"Run {command}",
-        )
-
-
 def _with_all_columns(
-    rows: pa.Table,
-    repo: str,
-    criterion: AnyCriterion | StoredCriterion,
-    subject: Subject,
-    profile: Profile,
+    rows: pa.Table, repo: str, criterion: AnyCriterion, subject: Subject, profile: Profile
 ) -> pa.Table:
     """Return verdicts in the columns of the table."""
     constants: dict[str, object] = {
@@ -292,21 +266,12 @@ class _EarlierVerdicts:
         for path in paths:
             if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs.encode():
                 self._verdicts = read_table(path)
-                self._profile = read_stored_profile(path)
                 break
 
-    def rows(
-        self, criterion: AnyCriterion | StoredCriterion, subject: Subject, profile: Profile
-    ) -> pa.Table | None:
+    def rows(self, criterion: AnyCriterion, subject: Subject, profile: Profile) -> pa.Table | None:
         """Return the criterion's verdicts by the same settings, if there are any."""
         if self._verdicts is None or not criterion.reusable:
             return None
-        if isinstance(criterion, StoredCriterion):  # its digest is stored, not computed
-            used = {name: profile.digest(name) for name in criterion.uses}
-            if self._profile is None or self._profile.version != __version__:
-                return None
-            if used != criterion.uses:
-                return None
         rows = self._verdicts.filter(
             (pc.field("criterion") == criterion.name)
             & (pc.field("settings") == profile.digest(criterion.name))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -22,19 +22,18 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from pkgutil import iter_modules
-from types import MappingProxyType
 from typing import Any
 
 import orjson
 
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError, refuse_empty
-from goldpan.core.plugins.loading import digests, plugin_command
+from goldpan.core.plugins.loading import digests
 from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.result import NOT_IN_JSON
 from goldpan.core.settings.file import Source, read_toml
 from goldpan.filters import issues, pairs
-from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion
+from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion
 
 
 @cache
@@ -73,13 +72,11 @@ class Profile:
     description: str
     decide: tuple[str, ...]
     settings: Mapping[str, Any]
-    """By criterion: an instance of its settings class, of one in `stored` a mapping."""
+    """By criterion: an instance of its settings class."""
     extends: tuple[str, ...] = ()
     """The profiles that it is built on, the nearest first."""
     stated: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_IN_JSON)
     """The settings in its own file, over those of the profiles that it is built on."""
-    stored: Mapping[str, StoredCriterion] = field(default_factory=dict, metadata=NOT_IN_JSON)
-    """Criteria whose plugins are not loaded, as stored with verdicts by this profile."""
     origin: str = field(default="", metadata=NOT_IN_JSON)
     """The value of --profile where that is not its name: the path of its file, or the profile whose
     settings it changes."""
@@ -89,17 +86,12 @@ class Profile:
     @property
     def option(self) -> str:
         """The options by which a command takes this profile."""
-        return _option(self.origin or self.name, self.changed)
-
-    def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
-        """Return all criteria known here or from verdicts, those that judge issues first."""
-        return _in_order({**criteria(), **self.stored})
+        settings = [f" --set {shlex.quote(text)}" for text in setting_texts(self.changed)]
+        return f"--profile {shlex.quote(self.origin or self.name)}{''.join(settings)}"
 
     def digest(self, name: str) -> str:
         """Return a hash of a criterion's settings and version, which its verdicts bear."""
-        criterion = self.stored.get(name) or criteria()[name]
-        if isinstance(criterion, StoredCriterion):
-            return criterion.digest
+        criterion = criteria()[name]
         parts = [__version__, criterion.name, criterion.version] + [
             asdict(self.settings[name]) for name in (criterion.name, *criterion.uses)
         ]
@@ -108,22 +100,7 @@ class Profile:
 
     def settings_of(self, name: str) -> dict[str, Any]:
         """Return a criterion's settings as plain data."""
-        settings = self.settings[name]
-        return dict(settings) if isinstance(settings, Mapping) else asdict(settings)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredProfile:
-    """A profile as stored with verdicts by it."""
-
-    stated: Mapping[str, Any]
-    extends: tuple[str, ...]
-    version: str
-    """Version of the Goldpan that judged."""
-    judged: tuple[str, ...]
-    """All criteria that judged."""
-    criteria: Mapping[str, StoredCriterion]
-    """The criteria of plugins."""
+        return asdict(self.settings[name])
 
 
 PROFILES: Registry[Path | Traversable] = Registry(
@@ -142,16 +119,13 @@ def profile_name(name: str) -> str:
     return Path(name).stem if name.endswith(".toml") else name
 
 
-def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
-    """Load a shipped profile by name, one's own from a path that ends in ``.toml``, or `stored`.
+def load_profile(name: str) -> Profile:
+    """Load a shipped profile by name, or one's own from a path that ends in ``.toml``.
 
-    It inherits the settings of a profile that it `extends`, one by one. Criteria whose plugins are
-    not loaded are those of `stored`. Raises `UsageError` for an unknown profile, criterion or
-    setting, a value of another type, or profiles that extend each other.
+    It inherits the settings of a profile that it `extends`, one by one. Raises `UsageError` for an
+    unknown profile, criterion or setting, a value of another type, or profiles that extend each
+    other.
     """
-    stored_criteria = stored.criteria if stored is not None else {}
-    if stored is not None and not name.endswith(".toml") and name not in shipped_profiles():
-        return _read(name, _source(name, stored.stated), stored.extends, stored_criteria)
     label, source = profile_name(name), _load(name)
     values = dict(source.values)
     chain: dict[Path | str, str] = {_identity(name): name}
@@ -166,7 +140,7 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
         values = _merged(_load(base).values, values)
     extends = tuple(Path(parent).stem for parent in list(chain.values())[1:])
     source = replace(source, values=values)
-    return _read(label, source, extends, stored_criteria, name if name.endswith(".toml") else "")
+    return _read(label, source, extends, name if name.endswith(".toml") else "")
 
 
 def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
@@ -179,7 +153,7 @@ def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     stated = _merged(dict(profile.stated), by_criterion)
     origin = profile.origin or profile.name
     source = Source("--set", stated, _PAGE)
-    new = _read(profile.name, source, profile.extends, profile.stored, origin, settings)
+    new = _read(profile.name, source, profile.extends, origin)
     changed = {
         f"{criterion}.{key}": new.settings_of(criterion)[key]
         for criterion, keys in by_criterion.items()
@@ -226,25 +200,18 @@ def setting_texts(changed: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _option(profile: str, changed: Mapping[str, Any]) -> str:
-    settings = [f" --set {shlex.quote(text)}" for text in setting_texts(changed)]
-    return f"--profile {shlex.quote(profile)}{''.join(settings)}"
-
-
-def _in_order(
-    by_name: Mapping[str, AnyCriterion | StoredCriterion],
-) -> dict[str, AnyCriterion | StoredCriterion]:
-    return dict(sorted(by_name.items(), key=lambda item: list(KEYS).index(item[1].subject)))
-
-
 def profile_of(plain: Mapping[str, Any]) -> Profile:
     """Return the profile of `Profile.plain`, as in a dataset's provenance.
 
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
-    name = str(plain["name"])
-    return _read(name, _source(name, values), tuple(plain.get("extends", ())), {})
+    return stated_profile(str(plain["name"]), values, plain.get("extends", ()))
+
+
+def stated_profile(name: str, stated: Mapping[str, Any], extends: Sequence[str]) -> Profile:
+    """Return a profile by what its file stated, which is stored with its verdicts."""
+    return _read(name, Source(f"Profile {name}", stated, _PAGE), tuple(extends))
 
 
 def _identity(name: str) -> Path | str:
@@ -272,45 +239,22 @@ def _load(name: str) -> Source:
     return read_toml(Path(name), _PAGE)
 
 
-def _source(name: str, stated: Mapping[str, Any]) -> Source:
-    return Source(f"Profile {name}", stated, _PAGE)
-
-
-def _read(
-    label: str,
-    source: Source,
-    extends: tuple[str, ...],
-    stored: Mapping[str, StoredCriterion],
-    origin: str = "",
-    changed: Mapping[str, Any] = MappingProxyType({}),
-) -> Profile:
+def _read(label: str, source: Source, extends: tuple[str, ...], origin: str = "") -> Profile:
     known = criteria()
-    unloaded = {name: criterion for name, criterion in stored.items() if name not in known}
-    available = list(_in_order({**known, **unloaded}))
     values = dict(source.values)
     description = str(values.pop("description", ""))
-    decide = source.read(tuple[str, ...], values.pop("decide", available), ("decide",))
+    decide = source.read(tuple[str, ...], values.pop("decide", list(known)), ("decide",))
     if repeated := sorted({name for name in decide if decide.count(name) > 1}):
         problem = f"{source.place('decide')}: decide names {repeated[0]} twice"
         raise UsageError(problem, "Name it once")
     for name in (*decide, *values):
-        if name not in available:
+        if name not in known:
             where = source.place(name if name in values else "decide")
-            raise CRITERIA.unknown(name, [*available, *_OWN_KEYS], where)
+            raise CRITERIA.unknown(name, [*known, *_OWN_KEYS], where)
     settings: dict[str, Any] = {
         name: source.read(criterion.settings, values[name], (name,))
         if name in values
         else criterion.settings()
         for name, criterion in known.items()
     }
-    option = _option(origin or label, changed)
-    for name, criterion in unloaded.items():
-        if values.get(name, {}) != criterion.stated:
-            raise UsageError(
-                f"Profile {label} changed the settings of {name}, which a plugin judges by",
-                f"Run {plugin_command(criterion.plugins, f'filter {option}')}",
-            )
-        settings[name] = criterion.settings
-    return Profile(
-        label, description, decide, settings, extends, dict(source.values), unloaded, origin
-    )
+    return Profile(label, description, decide, settings, extends, dict(source.values), origin)

@@ -19,8 +19,8 @@
 `issue_verdicts` the verdicts on issues, for criteria that judge pairs
 ===============  =================================================================================
 
-In a view of discussions `issues` are these. `texts` are what readers see: no comments that were
-deleted or minimized.
+Where discussions are shown, `issues` are these. `texts` are what readers see: no comments that
+were deleted or minimized.
 """
 
 from __future__ import annotations
@@ -38,18 +38,16 @@ from goldpan.core.schemas import (
     COMMITS,
     DISCUSSION_COMMENTS,
     DISCUSSIONS,
-    DUPLICATES,
     EVENTS,
     FILES,
     PAIRS,
     REVISIONS,
     VERDICTS,
-    TableSchema,
 )
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.sealed import check_inputs
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.filters.bots import Bots, mark_bots
+from goldpan.filters.bots import Bots, mark_bots, show_kind
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
 
@@ -59,23 +57,29 @@ _OPTIONAL = (COMMITS, EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DIS
 
 _TEXTS = """
 CREATE TABLE all_texts AS
-SELECT number, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
+SELECT number, kind, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
        author_association, created_at, coalesce(title, '') AS text
-FROM entries WHERE kind = $kind
+FROM entries WHERE kind <> 'pull'
 UNION ALL
-SELECT number, 'body', NULL, author, author_type, author_association, created_at,
+SELECT number, kind, 'body', NULL, author, author_type, author_association, created_at,
        coalesce(body, '')
-FROM entries WHERE kind = $kind
+FROM entries WHERE kind <> 'pull'
 UNION ALL
-SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
+SELECT c.number, e.kind, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
        c.created_at, coalesce(c.body, '')
 FROM comments c JOIN entries e USING (number)
-WHERE e.kind = $kind AND c.kind = $comments AND c.minimized IS NOT TRUE
+WHERE c.kind = CASE e.kind WHEN 'issue' THEN 'comment' WHEN 'discussion' THEN 'discussion_comment'
+               END
+  AND c.minimized IS NOT TRUE
   AND (number, comment_id) NOT IN (
     SELECT number, comment_id FROM discussion_comments WHERE deleted_at IS NOT NULL
   )
 """
 
+_DUPLICATES = """
+CREATE TEMP TABLE duplicates AS FROM all_duplicates
+WHERE lower($repo) IN (lower(repo), lower(representative_repo))
+"""
 _CLOSINGS = """
 CREATE TEMP VIEW closings AS
 SELECT number, max_by(actor, "at") AS actor, max("at") AS "at"
@@ -101,6 +105,10 @@ class RepoView:
     connection: duckdb.DuckDBPyConnection
     workers: int
     """Processes that a criterion may use."""
+
+    def show(self, kind: Literal["issue", "discussion"]) -> None:
+        """Make `issues` and `texts` those of a kind of entries; a view opens with issues."""
+        show_kind(self.connection, kind)
 
     def sql(self, query: str, **values: object) -> pa.Table:
         """Return the answer to a query; `values` are its ``$name`` parameters."""
@@ -130,6 +138,11 @@ class RepoView:
         self.connection.unregister("stored_verdicts")
         return int(self.connection.execute("SELECT count(*) FROM kept").fetchall()[0][0])
 
+    def clusters(self) -> dict[int, str]:
+        """Return the clusters of near duplicates of this repository's entries, by number."""
+        query = "SELECT number, cluster FROM duplicates WHERE lower(repo) = lower($repo)"
+        return dict(self.connection.execute(query, {"repo": self.repo}).fetchall())
+
     @contextmanager
     def objects(self) -> Iterator[Objects | None]:
         """Give the objects of the repository's history, or None without a clone."""
@@ -144,14 +157,9 @@ class RepoView:
 
 @contextmanager
 def open_repo_view(
-    workspace: WorkspaceLayout,
-    repo: str,
-    bots: Bots,
-    duplicates: pa.Table,
-    workers: int,
-    kind: Literal["issue", "discussion"] = "issue",
+    workspace: WorkspaceLayout, repo: str, bots: Bots, duplicates: pa.Table, workers: int
 ) -> Iterator[RepoView]:
-    """Open a repository's tables for the criteria, as a view of issues or of discussions.
+    """Open a repository's tables for criteria and builders.
 
     Raises `WorkspaceError` where the repository was not mined, or paired of other tables or not
     by the workspace's rules.
@@ -163,29 +171,14 @@ def open_repo_view(
     with open_tables(workspace, repo, _TABLES, optional=optional) as connection:
         for table in _OPTIONAL:
             if not workspace.table(repo, table.name).exists():
-                _create_empty(connection, table)
-        _create_empty(connection, VERDICTS, "issue_verdicts")
+                connection.register(table.name, table.schema.empty_table())
+        connection.register("no_verdicts", VERDICTS.schema.empty_table())
+        connection.execute("CREATE TEMP TABLE issue_verdicts AS FROM no_verdicts")
         named = connection.execute("SELECT coalesce(max(repo), $1) FROM repositories", [repo])
         name = str(named.fetchall()[0][0])
         connection.execute(_CLOSINGS)
-        comments = "comment" if kind == "issue" else "discussion_comment"
-        connection.execute(_TEXTS, {"kind": kind, "comments": comments})
-        mark_bots(connection, bots, kind)
+        connection.execute(_TEXTS)
+        mark_bots(connection, bots)
         connection.register("all_duplicates", duplicates)
-        connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")
+        connection.execute(_DUPLICATES, {"repo": name})
         yield RepoView(name, workspace, connection, workers)
-
-
-_COLUMNS: dict[str, str] = {}
-"""The columns of tables in DuckDB's words, by their names: to ask costs more than to create."""
-
-
-def _create_empty(
-    connection: duckdb.DuckDBPyConnection, table: TableSchema, name: str | None = None
-) -> None:
-    if table.name not in _COLUMNS:
-        connection.register("no_rows", table.schema.empty_table())
-        described = connection.execute("DESCRIBE no_rows").fetchall()
-        connection.unregister("no_rows")
-        _COLUMNS[table.name] = ", ".join(f'"{column}" {kind}' for column, kind, *_ in described)
-    connection.execute(f"CREATE TEMP TABLE {name or table.name} ({_COLUMNS[table.name]})")

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import orjson
 import pyarrow as pa
 
-from goldpan._version import __version__
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.plugins.loading import digests, plugin_command
+from goldpan.core.plugins.loading import digests
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, reading
 from goldpan.core.storage.sealed import file_digest, verify_parquet
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.filters.basis import filtered_by
-from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (
     PROFILES,
     Profile,
-    StoredProfile,
     change_settings,
     criteria,
     load_profile,
     profile_name,
     shipped_profiles,
+    stated_profile,
 )
 
 INPUTS_KEY = b"goldpan.inputs"
 """The key in the file's metadata under which the digest of the tables stands."""
 PROFILE_KEY = b"goldpan.profile"
-"""The key under which the profile stands that judged, with what plugins' criteria are."""
+"""The key under which stands what the profile's file stated, and which criteria judged."""
 
 _INPUTS = (
     *("repositories", "entries", "comments", "commits", "events", "references", "files"),
@@ -52,20 +48,22 @@ def find_profile(
 ) -> Profile:
     """Return a profile by the path of its file, or by its name: a shipped or a stored one.
 
-    `settings` of criteria, by ``CRITERION.KEY``, take the place of its own. Criteria whose
-    plugins are not loaded are those that verdicts on the repositories tell of. Raises `UsageError`
-    as `load_profile` does.
+    `settings` of criteria, by ``CRITERION.KEY``, take the place of its own. Raises `UsageError` as
+    `load_profile` does.
     """
     label = profile_name(name)
     paths = [path for repo in repos for path in _verdict_files(workspace, repo)]
     own = [path for path in paths if path.stem == label]
     own.sort(key=lambda path: path.parent.name != workspace.rules)
     stored = next(filter(None, map(read_stored_profile, own)), None)
-    if stored is not None or name.endswith(".toml") or name in shipped_profiles():
-        profile = load_profile(name, stored)
-        return change_settings(profile, settings) if settings else profile
-    stored_names = sorted(path.stem for path in paths)
-    raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
+    if name.endswith(".toml") or name in shipped_profiles():
+        profile = load_profile(name)
+    elif stored:
+        profile = stated_profile(name, stored["stated"], stored["extends"])
+    else:
+        stored_names = sorted(path.stem for path in paths)
+        raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
+    return change_settings(profile, settings) if settings else profile
 
 
 def _verdict_files(workspace: WorkspaceLayout, repo: str) -> list[Path]:
@@ -74,51 +72,27 @@ def _verdict_files(workspace: WorkspaceLayout, repo: str) -> list[Path]:
     return [path for path in sorted(folder.glob("*/*.parquet")) if "." not in path.stem]
 
 
-def read_stored_profile(path: Path) -> StoredProfile | None:
-    """Return the profile stored with verdicts; None where there is none or the file is damaged."""
+def read_stored_profile(path: Path) -> dict[str, Any]:
+    """Return what a profile stated, extends and judged by, and which plugins that needs.
+
+    Empty where that is not stored.
+    """
     try:
         text = read_metadata(path).get(PROFILE_KEY) if path.exists() else None
     except (OSError, pa.ArrowException):  # the damage is reported where the verdicts are read
-        return None
-    if text is None:
-        return None
-    facts = orjson.loads(text)
-    criteria = {name: {"name": name, **criterion} for name, criterion in facts["criteria"]}
-    return msgspec.convert({**facts, "criteria": criteria}, StoredProfile)
+        text = None
+    return dict(orjson.loads(text)) if text else {}
 
 
 def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:
     """Return the record of a profile that is stored with verdicts by these criteria."""
-    criteria = []
-    for name in judged:
-        criterion = profile.stored.get(name) or _as_stored(profile, name)
-        if criterion.plugins:
-            facts = asdict(criterion)
-            criteria.append((facts.pop("name"), facts))
     record = {
         "stated": dict(profile.stated),
         "extends": profile.extends,
-        "version": __version__,
         "judged": judged,
-        "criteria": criteria,
+        "plugins": digests(*(("criterion", name) for name in judged)),
     }
     return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
-
-
-def _as_stored(profile: Profile, name: str) -> StoredCriterion:
-    criterion = criteria()[name]
-    return StoredCriterion(
-        name,
-        criterion.subject,
-        criterion.definition,
-        criterion.source,
-        profile.settings_of(name),
-        profile.stated.get(name, {}),
-        profile.digest(name),
-        {used: profile.digest(used) for used in criterion.uses},
-        criterion.reusable,
-        digests(("criterion", name)),
-    )
 
 
 def read_verdicts(
@@ -160,11 +134,11 @@ def profile_verdicts(
     decided = set(verdicts.filter(verdicts["decides"])["criterion"].unique().to_pylist())
     others = set(verdicts["criterion"].unique().to_pylist()) - decided
     stored = read_stored_profile(workspace.verdicts(repo, profile.name))
-    lacking = set(profile.decide) - set(stored.judged) if stored else set()
+    lacking = set(profile.decide) - set(stored["judged"]) if stored else set()
     if not decided <= set(profile.decide) or others & set(profile.decide) or lacking:
         raise WorkspaceError(
             f"The profile {profile.name} changed since {repo} was filtered",
-            f"Run {_command(workspace, repo, profile.option, _plugins(profile))} again",
+            f"Run {_command(workspace, repo, profile.option)} again",
         )
     return verdicts
 
@@ -172,35 +146,27 @@ def profile_verdicts(
 def current_verdicts(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
     """Return a repository's verdicts, which are up to date with its tables and settings.
 
-    Those of a criterion whose plugin is not loaded are taken as stored. Raises `WorkspaceError`
-    where they are older than the tables or the profile.
+    Those of a criterion that is not known here, as of a plugin that is not loaded, are taken as
+    stored. Raises `WorkspaceError` where they are older than the tables or the profile.
     """
     verdicts = profile_verdicts(workspace, repo, profile)
     metadata = read_metadata(workspace.verdicts(repo, profile.name))
-    available = profile.criteria()
-    remedy = f"Run {_command(workspace, repo, profile.option, _plugins(profile))} again"
+    known = criteria()
+    remedy = f"Run {_command(workspace, repo, profile.option)} again"
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were filtered", remedy)
     stored = verdicts.group_by(["criterion", "settings"]).aggregate([]).to_pylist()
     for row in stored:
         name = row["criterion"]
-        if name not in available or profile.digest(name) != row["settings"]:
+        if name in known and profile.digest(name) != row["settings"]:
             raise WorkspaceError(f"The criterion {name} changed since {repo} was filtered", remedy)
     return verdicts
 
 
-def _plugins(profile: Profile) -> list[str]:
-    """Return the plugins without which a profile cannot judge anew."""
-    deciding = [profile.stored[name] for name in profile.decide if name in profile.stored]
-    return sorted({plugin for criterion in deciding for plugin in criterion.plugins})
-
-
-def _command(
-    workspace: WorkspaceLayout, repo: str, option: str, plugins: Sequence[str] = ()
-) -> str:
+def _command(workspace: WorkspaceLayout, repo: str, option: str) -> str:
     rules = workspace.rules_of(repo)
     by = "" if rules in (None, DEFAULT_RULES) else f" --rules {rules}"
-    return plugin_command(plugins, f"filter --repo {repo} {option}{by}")
+    return f"goldpan filter --repo {repo} {option}{by}"
 
 
 def inputs_digest(workspace: WorkspaceLayout, repo: str) -> str:

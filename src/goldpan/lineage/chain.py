@@ -43,7 +43,7 @@ from goldpan.execution.records import (
 from goldpan.filters.answers import Choice
 from goldpan.filters.clusters import duplicates_path
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import Profile, criteria, profile_of
+from goldpan.filters.profile import CRITERIA, Profile, criteria, profile_of
 from goldpan.filters.stored import inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
@@ -278,7 +278,9 @@ class _Chain:
         chosen = profile_of(self.provenance["profile"])
         verdicts = self.stored.verdicts(self.repo, chosen.name)
         if told := read_stored_profile(verdicts):  # with what its file left to the defaults
-            chosen = replace(chosen, stated=told.stated)
+            chosen = replace(chosen, stated=told["stated"])
+            for name in told["judged"]:
+                CRITERIA.find(name)
         answer = criteria()["answer"]
         table = read_table(verdicts, ["criterion", "settings"])
         stored = table.filter(pc.equal(table["criterion"], answer.name))["settings"].unique()

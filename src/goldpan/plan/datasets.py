@@ -110,6 +110,7 @@ def _rules(step: Step) -> str:
 def _settings(step: Step) -> dict[str, Any]:
     """Return how it is built, with its profile and what a plugin adds."""
     from goldpan.core.plugins.loading import digests
+    from goldpan.filters.profile import criteria
 
     family = step.section.get("family")
     described = {
@@ -121,7 +122,7 @@ def _settings(step: Step) -> dict[str, Any]:
     if _source(step) == "filter":
         profile = step.plan.profile(step.section)
         described |= {"rules": _rules(step), "profile": json_data(profile)}
-        described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
+        described["criteria"] = {name: profile.digest(name) for name in criteria()}
     if _source(step) == "clone":
         from goldpan.git.refs import find_commits
 

@@ -186,12 +186,14 @@ def _before_filter(step: Step) -> list[str]:
 
 def _profile_settings(step: Step) -> dict[str, Any]:
     """Return what verdicts depend on: profiles with their settings and criteria, and rules."""
+    from goldpan.filters.profile import criteria
+
     profiles = step.plan.profiles.values()
     described = {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
             **json_data(profile)["settings"],
-            "criteria": {name: profile.digest(name) for name in profile.criteria()},
+            "criteria": {name: profile.digest(name) for name in criteria()},
         }
         for profile in profiles
     }

@@ -8,6 +8,7 @@ from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.filters.funnel import PLURAL, Funnel, FunnelRow, Funnels
 from goldpan.filters.pipeline import CriterionList, FilterResult
+from goldpan.filters.profile import criteria
 
 
 @renders(FilterResult)
@@ -41,7 +42,7 @@ def _listed(result: CriterionList) -> Iterator[Block]:
         ("criterion", "judges", "decides", "definition", "source"),
         [
             (each.name, each.subject, name in result.profile.decide, each.definition, each.source)
-            for name, each in result.profile.criteria().items()
+            for name, each in criteria().items()
         ],
     )
 

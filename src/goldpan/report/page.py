@@ -14,7 +14,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, criteria
 from goldpan.miners.journal import git_host
 from goldpan.report.distributions import measure
 from goldpan.report.examples import draw_examples
@@ -102,7 +102,7 @@ def write_report(
         by_repository=_largest(funnels) if len(funnels) > 1 else [],
         charts=measured,
         datasets=samples,
-        criteria=profile.criteria(),
+        criteria=criteria(),
         dropped=dropped,
         setting=_setting,
     )

@@ -51,13 +51,16 @@ def filter(
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
     """
-    from goldpan.filters.funnel import write_rejects
+    from goldpan.datasets.table_files import check_form, write_rows
+    from goldpan.filters.funnel import rejects as dropped_subjects
     from goldpan.filters.pipeline import CriterionList, run_filters
     from goldpan.filters.stored import find_profile
 
     if list:
         known = self.layout.repositories("tables")
         return CriterionList(find_profile(self.layout, known, str(profile), settings))
+    if rejects is not None:
+        check_form(Path(rejects))
     self.settings.trust.require("plugins")
     layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
     with self.reporting() as reporter:
@@ -66,8 +69,9 @@ def filter(
         )
     if rejects is None:
         return Results(results)
-    dropped = write_rejects(layout, names, chosen, Path(rejects))
-    return Results(results, [f"{rejects} has {count(dropped, 'dropped subject')}"])
+    dropped = dropped_subjects(layout, names, chosen)
+    write_rows(dropped.to_reader(), Path(rejects))
+    return Results(results, [f"{rejects} has {count(len(dropped), 'dropped subject')}"])
 
 
 def funnel(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from goldpan.core.errors import DatasetError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.datasets import json_array
-from goldpan.datasets.json_array import FieldError
+from goldpan.datasets.table_files import FieldError
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import (
     Instance,
@@ -179,18 +177,17 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "{ is missing, the file ends"),
-        (b"[]", "{ is missing, '[' stands there"),
+        (b"", "is not JSON"),
+        (b"[]", "Instances: is missing"),
         (b"{}", "Instances: is missing"),
-        (b'{"Instances": 3}', "Instances: [ is missing"),
-        (b'{"Instances": [1 2]}', "Instances[1]: , or ] is missing"),
-        (b'{"Instances": [1, ', "Instances[1]: is not JSON"),
-        (b'{"Instances": [NaN]}', "Instances[0]: NaN is not JSON"),
-        (b'{"Instances": [], "Instances": []}', "Instances: occurs twice"),
-        (b'{"Instances": []} x', "more follows"),
+        (b'{"Instances": 3}', "Instances: is not an array"),
+        (b'{"Instances": [1 2]}', "Expecting ',' delimiter: line 1 column 18"),
+        (b'{"Instances": [1, ', "is not JSON"),
+        (b'{"Instances": [NaN]}', "NaN is not JSON"),
+        (b'{"Instances": []} x', "Extra data"),
         (b'{"Instances": ["\xff"]}', "is not UTF-8"),
-        (b'{"Instances": [' + b"1" * 5000 + b"]}", "Instances[0]: Exceeds the limit"),
-        (b'{"Instances": [' + b"[" * 200_000, "Instances[0]: is nested too deeply"),
+        (b'{"Instances": [' + b"1" * 5000 + b"]}", "Exceeds the limit"),
+        (b'{"Instances": [' + b"[" * 200_000, "nested too deeply"),
     ],
 )
 def test_what_is_no_array_of_json_is_refused(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -210,21 +207,7 @@ def test_arrays_are_read_as_they_were_written(
     path = tmp_path_factory.mktemp("json") / "x.json"
     content = {**others, "Instances": values, "last": 1}
     path.write_text(json.dumps(content, indent=indent), encoding="utf-8")
-    chunk = json_array._CHUNK
-    json_array._CHUNK = 3
-    try:
-        assert list(read_values(path)) == values
-    finally:
-        json_array._CHUNK = chunk
-
-
-def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_bytes(b'{"Instances": ["' + b"a" * (80 * 2**20))
-    begun = time.process_time()
-    with pytest.raises(FieldError, match="longer than 64 MiB"):
-        list(read_values(path))
-    assert time.process_time() - begun < 30
+    assert list(read_values(path)) == values
 
 
 @given(

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.filters.duplicates.find import find_duplicates
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketches import Sketches, sketch_all
+from goldpan.filters.clusters import find_duplicates
+from goldpan.filters.duplicates.settings import DuplicateSettings, Sketches, sketch_all
 from goldpan.papers.nlbse.issues.selection import group_rows
 
 SETTINGS = DuplicateSettings()

@@ -10,15 +10,14 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
+from goldpan.core.storage.parquet import connect
 from goldpan.datasets.compare.rows import ComparedSource, Item, open_source
 from goldpan.datasets.table_files import check_form, write_rows
-from goldpan.filters.duplicates.leaks import find_leaks_of_batches
-from goldpan.filters.duplicates.settings import DuplicateSettings, fold, words
-from goldpan.filters.duplicates.sketches import WordHashes
+from goldpan.filters.duplicates.near import find_leaks_of_batches
+from goldpan.filters.duplicates.settings import DuplicateSettings, Hashes, WordHashes, fold, words
 
 Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
 KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
@@ -181,7 +180,7 @@ def _compare(
     evidence += best.values()
     grams, common_count = index.shared()
     evidence += [
-        evidence_of(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in grams
+        evidence_of(row, item, "ngram", None, share, shared) for row, item, shared, share in grams
     ]
     hits = {(hit.id, hit.kind) for hit in evidence}
     kinds = Counter(kind for _, kind in hits)
@@ -254,23 +253,20 @@ def _unseen(ngram: int) -> tuple[str, ...]:
     )
 
 
-Hashes = NDArray[np.uint64]
-
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_LEAST_BITS, _MOST_BITS = 16, 27
-"""The size of the filter: at most 128 MB."""
 _hashes = WordHashes()
-
-
-@dataclass(frozen=True, slots=True)
-class SharedGrams:
-    """The n-grams that a row has in common with the item nearest to it."""
-
-    row: int
-    item: int
-    shared: int
-    share: float
-    """The share of the row's n-grams that any item has."""
+_SHARED = """
+WITH common AS (
+  SELECT gram FROM found GROUP BY gram HAVING count(*) > $common
+  UNION SELECT gram FROM items SEMI JOIN found USING (gram) GROUP BY gram HAVING count(*) > $common
+), rare AS (FROM found ANTI JOIN common USING (gram)), hits AS (
+  SELECT row, item, count(*) AS shared FROM rare JOIN items USING (gram) GROUP BY ALL
+), shares AS (SELECT row, count(*) / any_value(total) AS share FROM rare GROUP BY row)
+SELECT row, min_by(item, (-shared, item)), max(shared), any_value(share)
+FROM hits JOIN shares USING (row) GROUP BY row
+UNION ALL SELECT -1, count(*), NULL, NULL FROM common
+ORDER BY row
+"""
 
 
 @dataclass(slots=True)
@@ -279,89 +275,55 @@ class GramIndex:
 
     As in Brown et al. 2020, appendix C, an n-gram that more than `common` items or rows have is of
     a template or a license and says nothing. Words are those of near duplicates. Memory follows the
-    words of the items, 12 bytes each, and what rows share with them.
+    words of the items, 20 bytes each, and what rows share with them.
     """
 
     width: int
     common: int
-    _grams: list[Hashes] = field(default_factory=list)
-    _owners: list[NDArray[np.int32]] = field(default_factory=list)
-    _found: list[NDArray[np.int64]] = field(default_factory=list)
-    _rows: list[tuple[int, int]] = field(default_factory=list)
-    _distinct: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
-    _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
-    """Known first bits of n-grams: they exclude nine of ten others."""
-    _shift: np.uint64 = field(default_factory=lambda: np.uint64(63))
+    _items: list[pa.Table] = field(default_factory=list)
+    _found: list[pa.Table] = field(default_factory=list)
+    _known: Hashes | None = None
+    """All n-grams of items, sorted."""
 
     def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
-        """Take in the words of an item's texts; numbers rise."""
-        grams = np.unique(self._all(texts))
-        self._grams.append(grams)
-        self._owners.append(np.full(len(grams), number, np.int32))
-
-    def _finish_items(self) -> None:
-        grams = np.concatenate([np.empty(0, np.uint64), *self._grams])
-        owners = np.concatenate([np.empty(0, np.int32), *self._owners])
-        self._grams, self._owners = [], []
-        # Owners rise as they are added, so a stable order by n-gram alone keeps them sorted.
-        order = np.argsort(grams, kind="stable")
-        grams, owners = grams[order], owners[order]
-        del order
-        first = np.append(True, grams[1:] != grams[:-1])[: len(grams)]
-        self._distinct, self._owners = grams[first], [owners]
-        self._starts = np.append(np.flatnonzero(first), len(grams)).astype(np.int64)
-        bits = min(max((8 * len(self._distinct)).bit_length(), _LEAST_BITS), _MOST_BITS)
-        self._shift = np.uint64(64 - bits)
-        self._filter = np.zeros(2**bits, np.bool_)
-        self._filter[self._distinct >> self._shift] = True
+        """Take in the words of an item's texts."""
+        grams = self._grams(texts)
+        self._items.append(pa.table({"gram": grams, "item": np.full(len(grams), number)}))
 
     def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of a row's texts."""
-        if self._grams:
-            self._finish_items()
-        grams = self._all(texts)
-        candidates = np.unique(grams[self._filter[grams >> self._shift]])
-        if not len(candidates):
-            return
-        at = np.minimum(np.searchsorted(self._distinct, candidates), len(self._distinct) - 1)
-        matched = at[self._distinct[at] == candidates]
-        if len(matched):
-            self._found.append(matched)
-            self._rows.append((number, len(np.unique(grams))))
+        if self._known is None:
+            grams = pa.concat_tables([_NO_GRAMS, *self._items])["gram"].to_numpy()
+            self._known = np.append(np.unique(grams), np.uint64(2**64 - 1))
+        grams = self._grams(texts)
+        found = grams[self._known[np.searchsorted(self._known[:-1], grams)] == grams]
+        columns = {"row": np.full(len(found), number), "total": np.full(len(found), len(grams))}
+        self._found.append(pa.table({"gram": found, **columns}))
 
-    def shared(self) -> tuple[list[SharedGrams], int]:
-        """Return the shared n-grams of each row, and how many were left out as common."""
-        rows = np.bincount(
-            np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._distinct)
-        )
-        is_common = (rows > self.common) | (np.diff(self._starts) > self.common)
-        shared = []
-        for (row, total), grams in zip(self._rows, self._found, strict=True):
-            rare = grams[~is_common[grams]]
-            if len(rare):
-                item, count = self._most(rare)
-                shared.append(SharedGrams(row, item, count, len(rare) / total))
-        return shared, int((is_common & (rows > 0)).sum())
+    def shared(self) -> tuple[list[tuple[int, int, int, float]], int]:
+        """Return rows with n-grams of items, and how many n-grams were left out as common.
 
-    def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
-        return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])
+        Of each row the nearest item, how many n-grams they share, and the share of the row's
+        n-grams that any item has.
+        """
+        with connect() as connection:
+            connection.register("items", pa.concat_tables([_NO_GRAMS, *self._items]))
+            connection.register("found", pa.concat_tables(self._found))
+            left_out, *rows = connection.execute(_SHARED, {"common": self.common}).fetchall()
+        return rows, left_out[1]
 
-    def _of_text(self, tokens: Sequence[str]) -> Hashes:
-        last = len(tokens) - self.width + 1
-        if last < 1:
-            return np.empty(0, np.uint64)
-        flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
-        mixed = flat[:last].copy()
-        for offset in range(1, self.width):
-            mixed *= _MIX
-            mixed += flat[offset : offset + last]
-        return mixed
+    def _grams(self, texts: Iterable[Sequence[str]]) -> Hashes:
+        """Return the hashes of all n-grams of some texts, each once."""
+        parts = [np.empty(0, np.uint64)]
+        for tokens in texts:
+            last = max(len(tokens) - self.width + 1, 0)
+            flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
+            mixed = flat[:last].copy()
+            for offset in range(1, self.width):
+                mixed *= _MIX
+                mixed += flat[offset : offset + last]
+            parts.append(mixed)
+        return np.unique(np.concatenate(parts))
 
-    def _most(self, grams: NDArray[np.int64]) -> tuple[int, int]:
-        owners = self._owners[0]
-        counts: Counter[int] = Counter()
-        for gram in grams.tolist():
-            counts.update(owners[self._starts[gram] : self._starts[gram + 1]].tolist())
-        count, item = max((count, -item) for item, count in counts.items())
-        return -item, count
+
+_NO_GRAMS = pa.table({"gram": pa.array([], pa.uint64()), "item": pa.array([], pa.int64())})

@@ -15,12 +15,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import markdown
-from goldpan.datasets.compare.versions import (
-    DatasetVersion,
-    explain_rows,
-    open_differences,
-    read_version,
-)
+from goldpan.datasets.compare.versions import DatasetVersion, open_differences, read_version
 from goldpan.datasets.examples import known_family
 from goldpan.datasets.provenance import content_digest
 from goldpan.datasets.table_files import check_form, write_rows
@@ -222,8 +217,7 @@ def compare_versions(
     old_columns, new_columns = before.schema, after.schema
     both = [name for name in new_columns.names if name in old_columns.names]
     same = [name for name in both if old_columns.field(name).type == new_columns.field(name).type]
-    with open_differences(before, after, same) as connection:
-        notes = explain_rows(connection, before, after, workspace)
+    with open_differences(before, after, same, workspace) as (connection, notes):
         ask = partial(_ask, connection)
         counts = dict(ask("SELECT change, count(*) FROM differences GROUP BY change"))
         if output is not None:

@@ -6,18 +6,18 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.resources import told_otherwise
-from goldpan.core.storage.parquet import connect, connect_alone, read_metadata
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.storage.parquet import connect_alone, read_metadata, read_table
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.filters.stored import INPUTS_KEY
@@ -39,12 +39,12 @@ class DatasetVersion:
         return str(self.provenance.get("family"))
 
     @property
-    def decide(self) -> tuple[str, ...]:
+    def decide(self) -> list[str]:
         """The criteria that dropped subjects, in their order, those of the family last."""
-        criteria = tuple(self.provenance.get("profile", {}).get("decide", ()))
+        criteria = self.provenance.get("profile", {}).get("decide", ())
         digests = self.provenance.get("digests", {})
         required = (name for name in self.provenance.get("counts", {}) if name in digests)
-        return tuple(dict.fromkeys((*criteria, *required)))
+        return list(dict.fromkeys((*criteria, *required)))
 
     @property
     def sources(self) -> Mapping[str, Mapping[str, Any]]:
@@ -71,20 +71,74 @@ def read_version(directory: Path) -> DatasetVersion:
     return DatasetVersion(directory, provenance, shards, schemas[0])
 
 
-_NUMBERS = ("issue", "pull")
+_DIFFERING = """
+CREATE TABLE differing AS
+WITH o AS ({old}), n AS ({new}), joined AS (
+  SELECT coalesce(n.id, o.id) AS id, o.split AS old_split, n.split AS new_split,
+         CASE WHEN o.id IS NULL OR n.id IS NULL THEN []
+              ELSE list_filter([{columns}]::VARCHAR[], lambda x: x IS NOT NULL) END AS columns,
+         coalesce(n.repo, o.repo) AS repo, coalesce(n.issue, o.issue) AS issue,
+         coalesce(n.pull, o.pull) AS pull, coalesce(n.moment, o.moment) AS moment
+  FROM o FULL JOIN n ON o.id = n.id
+)
+SELECT *, CASE WHEN old_split IS NULL THEN 'added' WHEN new_split IS NULL THEN 'gone'
+               WHEN len(columns) > 0 THEN 'changed' ELSE 'moved' END AS change
+FROM joined WHERE old_split IS DISTINCT FROM new_split OR len(columns) > 0
+"""
+_REASONS = """
+CREATE TABLE differences AS
+WITH judged AS (
+  SELECT d.id, d.change, v.* EXCLUDE (repo, issue, pull)
+  FROM differing d JOIN (
+    SELECT 'older' AS age, * FROM older UNION ALL SELECT 'newer', * FROM newer
+  ) v ON lower(v.repo) = lower(d.repo) AND v.issue = d.issue AND (NOT $paired OR v.pull = d.pull)
+  WHERE v.subject = CASE WHEN $paired THEN 'pair' ELSE 'issue' END
+), dropped AS (
+  SELECT id, arg_min('the criterion ' || criterion || effect
+                       || CASE WHEN keep IS NULL THEN ' (it could not judge)'
+                               WHEN reason IS NULL THEN '' ELSE ' (' || reason || ')' END,
+                     rank) AS why
+  FROM judged JOIN effects USING (age, change, criterion)
+  WHERE keep IS DISTINCT FROM true GROUP BY id
+)
+SELECT d.*, CASE
+  WHEN change = 'added' AND $older <> [] AND NOT list_contains($older, lower(repo))
+    THEN 'its repository is a new source'
+  WHEN change = 'gone' AND $newer <> [] AND NOT list_contains($newer, lower(repo))
+    THEN 'its repository is no longer a source'
+  WHEN change = 'added' AND moment > $until[list_position($older, lower(repo))]::TIMESTAMPTZ
+    THEN 'it was opened after the older version was mined'
+  WHEN why IS NOT NULL THEN why
+  WHEN change = 'gone' AND issue IS NOT NULL AND list_contains($judged, lower(repo)) THEN
+    CASE WHEN id IN (SELECT id FROM judged WHERE age = 'newer')
+         THEN 'the filters keep it, and it gave no row: see the counts in the provenance'
+         WHEN $paired THEN 'the pairing rules no longer name the pair'
+         ELSE 'its issue is no longer in the tables' END
+END AS reason
+FROM differing d LEFT JOIN dropped USING (id)
+"""
 
 
 @contextmanager
 def open_differences(
-    old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with the table `differences`: rows that are not the same in both versions.
+    old: DatasetVersion,
+    new: DatasetVersion,
+    columns: Sequence[str],
+    workspace: WorkspaceLayout | None,
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+    """Open a database with the table `differences`, and notes on rows that it does not explain.
 
-    Its columns are id, change, columns, old_split, new_split, repo, issue, pull, moment and an
-    empty reason; `columns` of both versions are compared. Memory follows the number of rows, 8
-    bytes a column, not the length of their texts. Raises `DatasetError` for a file that cannot be
-    read.
+    It has the rows that are not the same in both versions: id, change, columns, old_split,
+    new_split, repo, issue, pull, moment, and for what came or went its reason, as far as the
+    workspace has the verdicts. `columns` of both versions are compared. Memory follows the number
+    of rows, 8 bytes a column, not the length of their texts. Raises `DatasetError` for a file that
+    cannot be read.
     """
+    compared = [name for name in columns if name != "id"]
+    differing = ", ".join(
+        f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
+        for at, name in enumerate(compared)
+    )
     with (
         tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
         connect_alone() as connection,
@@ -92,8 +146,12 @@ def open_differences(
         connection.execute(f"SET temp_directory = {_quoted(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
         try:
-            connection.execute(_comparison(old, new, columns))
-            yield connection
+            sides = [
+                _side(connection, f"{age}_rows", version, compared)
+                for age, version in (("older", old), ("newer", new))
+            ]
+            connection.execute(_DIFFERING.format(old=sides[0], new=sides[1], columns=differing))
+            yield connection, _explain(connection, old, new, workspace)
         except duckdb.Error as error:
             if told_otherwise(error):
                 raise
@@ -104,16 +162,6 @@ def open_differences(
             ) from error
 
 
-def parquet_scan(paths: Sequence[Path]) -> str:
-    """Return SQL that reads Parquet files by literal paths, with the column `file_of_row`."""
-    files = ", ".join(map(_path, paths))
-    return f"read_parquet([{files}], hive_partitioning = false, filename = 'file_of_row')"
-
-
-def _path(path: Path) -> str:
-    return _quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path)))
-
-
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -122,99 +170,74 @@ def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _comparison(old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]) -> str:
-    compared = [name for name in columns if name != "id"]
-    differing = ", ".join(
-        f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
-        for at, name in enumerate(compared)
-    )
-    either = ", ".join(
-        f"coalesce(n.{name}, o.{name}) AS {name}" for name in ("repo", *_NUMBERS, "moment")
-    )
-    differ = f"list_filter([{differing}]::VARCHAR[], lambda x: x IS NOT NULL)"
-    return f"""
-        CREATE TABLE differences AS
-        WITH o AS ({_side(old, compared)}), n AS ({_side(new, compared)}), joined AS (
-            SELECT coalesce(n.id, o.id) AS id, o.split AS old_split, n.split AS new_split,
-                   CASE WHEN o.id IS NULL OR n.id IS NULL THEN [] ELSE {differ} END AS columns,
-                   {either}
-            FROM o FULL JOIN n ON o.id = n.id
-        )
-        SELECT *,
-               CASE WHEN old_split IS NULL THEN 'added'
-                    WHEN new_split IS NULL THEN 'gone'
-                    WHEN len(columns) > 0 THEN 'changed'
-                    ELSE 'moved' END AS change,
-               NULL::VARCHAR AS reason
-        FROM joined
-        WHERE old_split IS DISTINCT FROM new_split OR len(columns) > 0
-    """  # noqa: S608 - names of columns and files are quoted
-
-
-def _side(version: DatasetVersion, compared: Sequence[str]) -> str:
+def _side(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    version: DatasetVersion,
+    compared: Sequence[str],
+) -> str:
+    """Return a query for a version's ids, splits, subjects and the hashes of its columns."""
     names = version.schema.names
-    hashes = "".join(f", hash({_name(name)}) AS h{at}" for at, name in enumerate(compared))
-    repo = "repo::VARCHAR" if "repo" in names else "NULL::VARCHAR"
-    numbers = ", ".join(
-        f"{f'TRY_CAST({name} AS BIGINT)' if name in names else 'NULL::BIGINT'} AS {name}"
-        for name in _NUMBERS
+    timed = "created_at" in names and pa.types.is_timestamp(version.schema.field("created_at").type)
+    numbers = (
+        f"TRY_CAST({number} AS BIGINT) AS {number}" if number in names else f"NULL AS {number}"
+        for number in ("issue", "pull")
     )
-    timed = "created_at" in names and str(version.schema.field("created_at").type).startswith(
-        "timestamp"
+    selected = ", ".join(
+        (
+            "id::VARCHAR AS id",
+            f"{'repo' if 'repo' in names else 'NULL'}::VARCHAR AS repo",
+            *numbers,
+            f"{'created_at' if timed else 'NULL'}::TIMESTAMPTZ AS moment",
+            *(f"hash({_name(column)}) AS h{at}" for at, column in enumerate(compared)),
+        )
     )
-    moment = "created_at::TIMESTAMPTZ" if timed else "NULL::TIMESTAMPTZ"
-    split = r"regexp_extract(file_of_row, '([^/]*)-\d+-of-\d+\.parquet$', 1)"
-    return (
-        f"SELECT id::VARCHAR AS id, {split} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
-        f"{moment} AS moment{hashes} FROM {parquet_scan(version.shards)}"
-    )
+    shards: dict[str, list[Path]] = {}
+    for path in version.shards:
+        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    queries = []
+    for at, (split, paths) in enumerate(shards.items()):
+        connection.register(f"{name}_{at}", ds.dataset(paths, format="parquet"))
+        queries.append(f"SELECT {_quoted(split)} AS split, {selected} FROM {name}_{at}")  # noqa: S608 - quoted
+    return " UNION ALL ".join(queries)
 
 
-_KEPT = "the filters keep it, and it gave no row: see the counts in the provenance"
-
-
-def explain_rows(
+def _explain(
     connection: duckdb.DuckDBPyConnection,
     old: DatasetVersion,
     new: DatasetVersion,
     workspace: WorkspaceLayout | None,
 ) -> list[str]:
-    """Set the reason of rows that were added or removed; return notes on the unexplained."""
-    _new_sources(connection, old, new)
-    paired = "pull" in new.schema.names
+    """Give differences their reasons; return notes on those without one."""
     judged = {}
     for age, version in (("older", old), ("newer", new)):
         judged[age] = dict(_verdicts(workspace, version))
-        _open_verdicts(connection, f"{age}_verdicts", judged[age], paired=paired)
+        paths = list(judged[age].values())
+        verdicts = ds.dataset(paths, format="parquet") if paths else VERDICTS.schema.empty_table()
+        connection.register(age, verdicts)
     former = [name for name in old.decide if name not in new.decide]
-    recent = [name for name in new.decide if name not in old.decide]
-    by = partial(_by_criterion, connection)
-    by("added", "older_verdicts", " dropped it before", old.decide)
-    by("added", "newer_verdicts", ", which would drop it, no longer decides", former)
-    by("gone", "newer_verdicts", " drops it", new.decide, recent)
-    lost = (
-        "the pairing rules no longer name the pair"
-        if paired
-        else "its issue is no longer in the tables"
-    )
+    recent = {name: ", which decides now," for name in new.decide if name not in old.decide}
+    effects = [
+        *(("older", "added", name, " dropped it before") for name in old.decide),
+        *(("newer", "added", name, ", which would drop it, no longer decides") for name in former),
+        *(("newer", "gone", name, f"{recent.get(name, '')} drops it") for name in new.decide),
+    ]
     connection.execute(
-        """
-        UPDATE differences d SET reason = CASE
-            WHEN EXISTS (SELECT 1 FROM newer_verdicts v WHERE v.id = d.id) THEN $kept ELSE $lost END
-        WHERE change = 'gone' AND reason IS NULL AND issue IS NOT NULL
-        AND list_contains($judged::VARCHAR[], lower(repo))
-        """,
-        {"kept": _KEPT, "lost": lost, "judged": list(judged["newer"])},
+        "CREATE TABLE effects (age VARCHAR, change VARCHAR, criterion VARCHAR, effect VARCHAR, "
+        "rank INTEGER)"
     )
-    return _notes(connection, old, new, judged)
-
-
-def _notes(
-    connection: duckdb.DuckDBPyConnection,
-    old: DatasetVersion,
-    new: DatasetVersion,
-    judged: Mapping[str, Mapping[str, Path]],
-) -> list[str]:
+    for rank, effect in enumerate(effects):
+        connection.execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?)", [*effect, rank])
+    connection.execute(
+        _REASONS,
+        {
+            "paired": "pull" in new.schema.names,
+            "older": list(old.sources),
+            "newer": list(new.sources),
+            "until": [source.get("mined_until") for source in old.sources.values()],
+            "judged": list(judged["newer"]),
+        },
+    )
     unexplained = dict(
         connection.execute(
             "SELECT change, count(*) FROM differences WHERE reason IS NULL "
@@ -233,29 +256,6 @@ def _notes(
     return notes
 
 
-def _new_sources(
-    connection: duckdb.DuckDBPyConnection, old: DatasetVersion, new: DatasetVersion
-) -> None:
-    for change, other, text in (
-        ("added", old, "its repository is a new source"),
-        ("gone", new, "its repository is no longer a source"),
-    ):
-        if other.sources:
-            connection.execute(
-                "UPDATE differences SET reason = $text WHERE change = $change "
-                "AND repo IS NOT NULL AND NOT list_contains($known::VARCHAR[], lower(repo))",
-                {"text": text, "change": change, "known": list(other.sources)},
-            )
-    for repo, source in old.sources.items():
-        if until := source.get("mined_until"):
-            connection.execute(
-                "UPDATE differences SET reason = 'it was opened after the older version was mined' "
-                "WHERE change = 'added' AND reason IS NULL AND lower(repo) = $repo "
-                "AND moment > $until",
-                {"repo": repo, "until": datetime.fromisoformat(str(until))},
-            )
-
-
 def _verdicts(
     workspace: WorkspaceLayout | None, version: DatasetVersion
 ) -> Iterator[tuple[str, Path]]:
@@ -263,75 +263,16 @@ def _verdicts(
     profile = version.provenance.get("profile", {}).get("name")
     if workspace is None or not profile:
         return
+    digests = version.provenance.get("digests", {})
     for repo, source in version.sources.items():
+        tables = str(source.get("inputs", {}).get("tables"))
         try:
             path = workspace.by_rules(source.get("rules") or UNPAIRED).verdicts(repo, str(profile))
-            if path.exists() and _fits(path, version, source.get("inputs", {}).get("tables")):
-                yield repo, path
-        except (WorkspaceError, OSError, pa.ArrowException, duckdb.Error):
+            if not path.exists() or read_metadata(path).get(INPUTS_KEY) != tables.encode():
+                continue
+            used = read_table(path, ["criterion", "settings"]).group_by(["criterion", "settings"])
+            criteria = used.aggregate([]).to_pylist()
+        except (WorkspaceError, OSError, pa.ArrowException):
             continue  # damaged or gone: as if there were none
-
-
-def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
-    """Return whether a version was made from the tables and settings of these verdicts."""
-    if tables is None or read_metadata(path).get(INPUTS_KEY) != tables.encode():
-        return False
-    digests = version.provenance.get("digests", {})
-    with connect() as connection:
-        row = connection.execute(
-            f"SELECT DISTINCT criterion, settings FROM {parquet_scan([path])}"  # noqa: S608 - quoted
-        ).fetchall()
-    return all(digests.get(criterion) == settings for criterion, settings in row)
-
-
-def _open_verdicts(
-    connection: duckdb.DuckDBPyConnection, name: str, verdicts: Mapping[str, Path], *, paired: bool
-) -> None:
-    """Open a table of the verdicts on rows that differ, with the rows' ids."""
-    connection.execute(
-        f"CREATE TABLE {name} (id VARCHAR, criterion VARCHAR, keep BOOLEAN, reason VARCHAR)"
-    )
-    same = "v.issue = d.issue AND v.pull = d.pull" if paired else "v.issue = d.issue"
-    for repo, path in verdicts.items():
-        connection.execute(
-            f"""
-            INSERT INTO {name} SELECT d.id, v.criterion, v.keep, v.reason
-            FROM differences d JOIN {parquet_scan([path])} v ON {same}
-            WHERE lower(d.repo) = $repo AND v.subject = $subject
-            """,  # noqa: S608 - the path is quoted, values are parameters
-            {"repo": repo, "subject": "pair" if paired else "issue"},
-        )
-
-
-def _by_criterion(
-    connection: duckdb.DuckDBPyConnection,
-    change: str,
-    verdicts: str,
-    effect: str,
-    decide: Sequence[str],
-    recent: Sequence[str] = (),
-) -> None:
-    """Name the first of the criteria that does not keep a row's subject.
-
-    `decide` are those that count, in their order, `recent` those that decide in the newer version
-    alone.
-    """
-    connection.execute(
-        f"""
-        UPDATE differences SET reason = found.text FROM (
-            SELECT id, arg_min('the criterion ' || criterion || recent || $effect || why, rank)
-                   AS text
-            FROM (
-                SELECT id, criterion, list_position($decide::VARCHAR[], criterion) AS rank,
-                       CASE WHEN list_contains($recent::VARCHAR[], criterion)
-                            THEN ', which decides now,' ELSE '' END AS recent,
-                       CASE WHEN keep IS NULL THEN ' (it could not judge)'
-                            WHEN reason IS NULL THEN '' ELSE ' (' || reason || ')' END AS why
-                FROM {verdicts} WHERE keep IS DISTINCT FROM true AND rank IS NOT NULL
-            ) GROUP BY id
-        ) found
-        WHERE differences.id = found.id AND differences.change = $change
-        AND differences.reason IS NULL
-        """,  # noqa: S608 - the table is ours, values are parameters
-        {"effect": effect, "decide": list(decide), "recent": list(recent), "change": change},
-    )
+        if all(digests.get(each["criterion"]) == each["settings"] for each in criteria):
+            yield repo, path

@@ -23,19 +23,17 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import replacing
 from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
-from goldpan.datasets.export.harnesses import (
+from goldpan.datasets.export.samples import (
     HARNESSED,
     SHAPES,
-    harbor_task,
-    harness_files,
-    task_name,
-)
-from goldpan.datasets.export.samples import (
     Labelling,
     find_labelling,
+    harbor_task,
+    harness_files,
     labelled_sample,
     require_family,
     sample_of,
+    task_name,
 )
 from goldpan.datasets.provenance import stored_rows
 
@@ -294,26 +292,14 @@ def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
 
 def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetError:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(left_out.items()))
-    if to not in _PROVED:
+    if to in _PROVED:
         return DatasetError(
-            f"No row of {dataset} can be exported ({reasons or 'it has none'})",
-            "Build the dataset again",
+            f"No row of {dataset} is proved by its tests ({reasons})",
+            "Run goldpan verify, then goldpan build issue-resolution --require verified",
         )
-    if left_out.keys() <= {"no-environment", "same-instance"}:
-        return DatasetError(
-            f"The proved rows of {dataset} lack their environment ({reasons})",
-            "Run goldpan verify, whose own recipe for Python records it, and build again",
-        )
-    if "not-run" in left_out:
-        remedy = (
-            "Run goldpan verify with this dataset, then goldpan build issue-resolution with the "
-            "same options and --require verified: rows tell what was proved before they were built"
-        )
-    else:
-        remedy = "See goldpan verify for what its verdicts mean"
     return DatasetError(
-        f"No row of {dataset} is proved by its tests ({reasons})",
-        remedy + (", or give --unverified" if to == "swe-bench" else ""),
+        f"No row of {dataset} can be exported ({reasons or 'it has none'})",
+        "Build the dataset again",
     )
 
 

@@ -1,29 +1,36 @@
-"""Rows as a question to a model and the answer that is expected, for every family.
+"""Rows as a question to a model and the answer that is expected, and the files of harnesses.
 
 Texts from GitHub are hostile. In an input they stand between lines with a code that they cannot
 know; prose loses invisible characters and the tokens of chat formats. Code stays as it is, since
-edits have to fit it.
+edits have to fit it. No text of a row is part of a file that a harness runs or renders: those name
+columns alone. The dataset may be a stranger's, so of a row only checked names become part of a
+script or of an image's description. Patches, the issue and lists of tests are files of their own.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.code.edits.apply import Edit, apply_edits
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.storage.parquet import read_table
-from goldpan.datasets.examples import CODE_EDIT, FAMILIES
+from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.execution.python_env import editable_cutoffs
+from goldpan.execution.recipe import load_recipes
 from goldpan.llm.parts import PromptPart, fence_code, fenced
 
 # Rows of classification tasks as questions: the text, and which of the task's labels it has.
@@ -156,3 +163,178 @@ def _fenced(parts: list[PromptPart]) -> str:
 
 def _prose(text: str) -> str:
     return without_tokens(for_prompt(text))
+
+
+HARNESSED = (QA.name, FAULT_LOCALIZATION.name, CODE_EDIT.name)
+"""The families that are scored without running tests."""
+_SCORING = {
+    QA.name: (("f1",), 1024),
+    FAULT_LOCALIZATION.name: (("exact_path",), 256),
+    CODE_EDIT.name: (("exact_file", "applies"), 4096),
+    LABEL: (("accuracy",), 64),
+    LABELS: (("exact_match", "f1"), 256),
+}
+"""The metrics of `scoring.py` and the tokens of an answer, by family and kind of classification."""
+_FOLDER = files("goldpan.datasets.export")
+_PLACE = re.compile("@([A-Z_]+)@")
+
+
+def _file(file: str, **values: object) -> str:
+    """Return a file that goes into exports, with values in their places, as @NAME@."""
+    text = (_FOLDER / file).read_text(encoding="utf-8")
+    return _PLACE.sub(lambda match: str(values[match[1].lower()]), text)
+
+
+def _chat(sample: ExportSample) -> dict[str, Any]:
+    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
+
+
+SHAPES: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
+    "alpaca": lambda sample: {
+        "instruction": sample.instruction,
+        "input": sample.input,
+        "output": sample.target,
+    },
+    "chat": _chat,
+    "inspect": lambda sample: {
+        "id": sample.id,
+        "input": sample.prompt,
+        "target": sample.target,
+        "metadata": sample.facts,
+    },
+    "lm-eval": lambda sample: {
+        "id": sample.id,
+        "prompt": sample.prompt,
+        "target": sample.target,
+        **sample.facts,
+    },
+}
+"""A sample in the columns of Stanford Alpaca, as the messages of a chat, in the fields of Inspect's
+`Sample`, and as a document of the LM Evaluation Harness."""
+
+
+def task_name(dataset: str) -> str:
+    """Return what harnesses call the task of a dataset: an identifier, whatever its folder is."""
+    return f"goldpan_{re.sub('[^a-z0-9]+', '_', dataset.lower()).strip('_')[:64] or 'dataset'}"
+
+
+def harness_files(to: str, task: str, kind: str, splits: list[str], scored: str) -> dict[str, str]:
+    """Return the files by name that a harness runs beside the rows; none for other forms.
+
+    `splits` are those with a file, `scored` is the one to score.
+    """
+    if to not in ("inspect", "lm-eval"):
+        return {}
+    scoring = _file("scoring.py")
+    metrics, tokens = _SCORING[kind]
+    values = {"name": task, "kind": kind, "split": scored, "tokens": tokens}
+    if to == "inspect":
+        named = orjson.dumps(metrics).decode()
+        return {
+            "task.py": _file("inspect_task.py.txt", metrics=named, **values),
+            "scoring.py": scoring,
+        }
+    listed = "".join(
+        f"  - metric: {metric}\n    aggregation: mean\n    higher_is_better: true\n"
+        for metric in metrics
+    )
+    training = "training_split: train\n" if "train" in splits and scored != "train" else ""
+    module = _file("lm_eval_scoring.py.txt", scoring=scoring, splits=splits, kind=kind)
+    return {
+        f"{task}.yaml": _file("lm_eval_task.yaml.txt", metrics=listed, training=training, **values),
+        "lm_eval_scoring.py": module,
+    }
+
+
+NO_ENVIRONMENT = "no-environment"
+"""The reason of rows without the Python and the packages with which their tests ran."""
+_RECIPE = "python"
+_NAMES = {
+    "instance_id": re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"),
+    "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9_-][A-Za-z0-9._-]*"),
+    "base_commit": re.compile(r"[0-9a-f]{40}"),
+}
+_CHECKED = {
+    "python": re.compile(r"3\.\d{1,2}"),
+    "newest_packages": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
+    "version": re.compile(r"[A-Za-z0-9.+!_-]{1,100}"),
+}
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_UV_IMAGE = "ghcr.io/astral-sh/uv:0.9"
+
+
+def harbor_task(row: Row) -> Mapping[str, str] | str:
+    """Return the files of a task by path, or the reason why a row gives none."""
+    environment = _environment(row)
+    sound = all(rule.fullmatch(row[name] or "") for name, rule in _NAMES.items())
+    if environment is None or not sound:
+        return NO_ENVIRONMENT
+    issue = sample_of(ISSUE_RESOLUTION.name, row).input
+    return {
+        "task.toml": _task(row),
+        "instruction.md": _file("harbor/instruction.md", repo=row["repo"], issue=issue),
+        "environment/Dockerfile": _dockerfile(row, environment),
+        "environment/packages.txt": "".join(f"{name}\n" for name in environment["packages"]),
+        "tests/test.sh": _file("harbor/test.sh"),
+        "tests/score.py": _file("harbor_score.py.txt"),
+        "tests/task.json": _tests(row),
+        "tests/test.patch": row["test_patch"],
+        "solution/solve.sh": _file("harbor/solve.sh"),
+        "solution/fix.patch": row["patch"],
+    }
+
+
+def _environment(row: Row) -> dict[str, Any] | None:
+    try:
+        environment = orjson.loads(row.get("environment") or "")
+        packages = environment["packages"]
+        sound = environment["recipe"] == _RECIPE and all(map(_PACKAGE.fullmatch, packages))
+        sound &= all(rule.fullmatch(environment[name]) for name, rule in _CHECKED.items())
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    return environment if sound else None
+
+
+def _task(row: Row) -> str:
+    texts = {
+        "name": f"goldpan/{row['instance_id']}",
+        "description": f"Resolve issue {int(row['issue'])} of {row['repo']}",
+        "repo": row["repo"],
+        "base_commit": row["base_commit"],
+        "license": "".join(filter(str.isprintable, row["license"] or "")),
+    }
+    quoted = {name: orjson.dumps(text).decode() for name, text in texts.items()}
+    return _file("harbor/task.toml", issue=int(row["issue"]), pull=int(row["pull"]), **quoted)
+
+
+def _dockerfile(row: Row, environment: Mapping[str, Any]) -> str:
+    in_place = environment.get("in_place", True)
+    date = environment["newest_packages"]
+    return _file(
+        "harbor/Dockerfile",
+        uv=_UV_IMAGE,
+        python=environment["python"],
+        version=environment["version"],
+        path="" if in_place else " PYTHONPATH=/testbed/src:/testbed",
+        repo=row["repo"],
+        base_commit=row["base_commit"],
+        cutoffs=" ".join(("--exclude-newer", date, *editable_cutoffs(date))),
+        project="--editable ." if in_place else ".",
+    )
+
+
+def _tests(row: Row) -> str:
+    recipe = next(recipe for recipe in load_recipes() if recipe.name == _RECIPE)
+    paths = recipe.runnable(row["test_files"])
+    moved = [part.moved_from for part in split_patch(row["test_patch"]) if part.moved_from]
+    task = {
+        "base_commit": row["base_commit"],
+        "test_files": sorted({*row["test_files"], *moved}),
+        "fixed_files": sorted(part.path for part in split_patch(row["patch"])),
+        "steering": recipe.fields.steering,
+        "commands": recipe.test_commands("python", "{report}", paths),
+        "FAIL_TO_PASS": row["FAIL_TO_PASS"],
+        "PASS_TO_PASS": row["PASS_TO_PASS"],
+    }
+    return orjson.dumps(task, option=orjson.OPT_INDENT_2).decode() + "\n"

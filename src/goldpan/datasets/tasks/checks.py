@@ -16,6 +16,7 @@ from goldpan.datasets.tasks.importing import readers
 from goldpan.datasets.tasks.registry import added_tasks, read_task, task_paths
 from goldpan.datasets.tasks.table_reader import NAME_COLUMNS, NO_COLUMNS, SETTINGS, layouts_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, PLACEHOLDERS, Task
+from goldpan.datasets.tasks.wording import MASK, WordingError, read_texts, wording_of
 from goldpan.text.preprocessing import STEPS
 
 _SPLITS = ("train", "validation", "test")
@@ -24,8 +25,6 @@ _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _METRIC = re.compile(r"[a-z0-9]+(?:[_.][a-z0-9]+)*")
 _REVISION = re.compile(r"[0-9a-f]{40}")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_NOTHING = "none"
-_JOINER = ", "
 _FEWEST = 2
 """Examples of each kind that a prompt needs."""
 
@@ -124,12 +123,6 @@ def _labels(task: Task) -> _Problems:
     if task.type == "binary" and len(task.labels) > 2:
         yield "labels", f"a binary task has two, not {len(task.labels)}", "Make it multi-class"
     for label in task.labels:
-        if task.type == "multi-label" and (_JOINER in label.text or label.text == _NOTHING):
-            yield (
-                "labels",
-                f"{label.text!r} looks like several labels or none",
-                f"Give it another text, without {_JOINER!r}",
-            )
         if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
             yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
 
@@ -263,27 +256,16 @@ def _prompt(task: Task) -> _Problems:
 
 def _answer_problem(task: Task, input_text: str, output: str) -> str:
     """Return why an output cannot be right, or nothing."""
-    texts = [label.text for label in task.labels]
-    match task.type:
-        case "binary" | "multi-class":
-            return "" if output in texts else f"{output!r} is not a label"
-        case "multi-label":
-            odd = [part for part in output.split(_JOINER) if part not in texts]
-            return f"{odd[0]!r} is not a label" if odd and output != _NOTHING else ""
-        case "regression":
-            return "" if re.fullmatch(r"-?\d+(\.\d+)?", output) else f"{output!r} is not a number"
-        case "ner":
-            pairs = [line.rpartition(": ") for line in output.split("\n")]
-            if [word for word, _, _ in pairs] != input_text.split(" "):
-                return "its words are not those of the input"
-            odd = [tag for _, _, tag in pairs if tag not in texts]
-            return f"{odd[0]!r} is not a tag" if odd else ""
-        case "mlm":
-            blanks = input_text.count("[MASK]")
-            lines = len(output.split("\n"))
-            return "" if blanks == lines else f"it has {lines} words for {blanks} masks"
-        case _:
-            return "" if output.strip() else "it is empty"
+    if task.type == "mlm":
+        blanks, lines = input_text.count(MASK), len(output.split("\n"))
+        return "" if blanks == lines else f"it has {lines} words for {blanks} masks"
+    try:
+        _, answer = read_texts(wording_of(task), input_text, output)
+    except WordingError as error:
+        return str(error)
+    if task.type == "ner" and (odd := [tag for tag in answer if tag not in task.label_names]):
+        return f"{odd[0]!r} is not a tag"
+    return "" if output.strip() else "it is empty"
 
 
 _CHECKS: tuple[Callable[[Task], _Problems], ...] = (_texts, _labels, _counts, _source, _prompt)

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from goldpan.core.result import NOT_IN_JSON
 from goldpan.datasets.tasks.task import Task, input_column, target_column
-from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.filters.duplicates.near import find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings
 
 Kind = Literal["text", "near", "document", "project"]

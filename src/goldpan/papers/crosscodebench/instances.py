@@ -111,7 +111,7 @@ def read_instances(path: Path) -> Iterator[Instance]:
 
 def read_values(path: Path) -> Iterator[object]:
     """Yield what a data file has as instances; raises `FieldError`, and `OSError`."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open("rb") as file:
         yield from data.read_array(file, INSTANCES)
 
 
