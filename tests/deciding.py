@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from goldpan.annotation.studio.annotations import Annotation, table
+from goldpan.annotation.studio.answers import (
+    SUBJECTS,
+    TABLE,
+    Annotation,
+    insert,
+    sorting,
+    table,
+    write_sorted,
+)
 from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
-from goldpan.core.storage.parquet import write_table
+from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -45,5 +53,8 @@ def two_people_say(
         for at, task in enumerate(tasks)
         for person, values in enumerate(by_item.get(task.key.subject_id, ()))
     ]
-    write_table(table(answers, form.configuration, name), project.path("annotations.parquet"))
+    with sorting(workspace) as database:
+        insert(database, "settled", table(answers, form.configuration, name))
+        subjects = {SUBJECTS: str(len({answer.task for answer in answers}))}
+        write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
     write_decisions(workspace, name)

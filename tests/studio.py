@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow.parquet as pq
 import pytest
 
+from goldpan.annotation.studio.answers import TABLE
 from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
 from goldpan.annotation.studio.project import open_project
@@ -116,6 +118,11 @@ class Annotators:
             for task in reversed(self.tasks(lab, name))
             if "id" in task["data"]
         }
+
+
+def annotated_rows(lab: WorkspaceLayout, name: str) -> list[dict[str, Any]]:
+    """Return the rows, one a field of an answer, that were pulled of a project."""
+    return list(pq.read_table(open_project(lab, name).path(TABLE)).to_pylist())
 
 
 def part(name: str, kind: str, values: list[str], of: str = "issue") -> dict[str, Any]:

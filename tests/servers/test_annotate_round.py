@@ -84,7 +84,10 @@ def test_a_round_from_push_to_build(lab: WorkspaceLayout, installed: Path, prepa
         assert "9 subjects added, 0 already there" in pushed
         with sits("dora", link) as dora:
             answer_all(dora, page_told(pushed), {wrong: NOT})
+        typed(lab, "annotate pull", *project)
     with served(lab, installed) as link:  # at another port, as after a night
+        status = typed(lab, "annotate status", *project)
+        assert page_told(status).startswith(link.partition("/user/")[0])
         pulled = typed(lab, "annotate pull", *project)
         assert "9 answers count, 0 of 9 subjects are done" in pulled
         status = typed(lab, "annotate status", *project)

@@ -22,7 +22,7 @@ from tests.browser import needs_chromium
 from tests.desk import CHECKED, NOTED, Desk, desk
 from tests.drawing import daily
 from tests.reporting import HOSTILE
-from tests.studio import QUIET, REPO, Annotators, fix_pairs
+from tests.studio import QUIET, REPO, Annotators, annotated_rows, fix_pairs
 
 pytestmark = needs_chromium
 
@@ -43,7 +43,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
                 annotator.answer(key, reason="One leak of two" if key == "3" else "")
     pulled = pull(workspace, studio.server, "browser", QUIET)
     assert (pulled.answers, pulled.done, pulled.problems) == (6, 3, {})
-    rows = open_project(workspace, "browser").annotations().to_pylist()
+    rows = annotated_rows(workspace, "browser")
     assert [row["values"] for row in rows if row["field"] == "reason" and row["values"]] == [
         ["One leak of two"]
     ]
@@ -166,7 +166,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     ann.until(f"{CHECKED}.includes('I am in doubt')")
     ann.submit()
     assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
-    rows = open_project(workspace, project_of(name)).annotations().to_pylist()
+    rows = annotated_rows(workspace, project_of(name))
     values = {entry["field"]: entry["values"] for entry in rows}
     expected = sorted([*field.labels][: 2 if field.multiple else 1])
     assert sorted(values[find_form(name).decides]) == expected
@@ -198,8 +198,7 @@ def test_what_is_filled_in_is_seen_and_told_apart(
     assert ann.ask(CHECKED) == []
     ann.answer("2")
     pull(workspace, studio.server, "seen", QUIET)
-    table = open_project(workspace, "seen").annotations()
-    rows = [row for row in table.to_pylist() if row["field"] == "verdict"]
+    rows = [row for row in annotated_rows(workspace, "seen") if row["field"] == "verdict"]
     assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
         (True, "accepted", ["partly"]),
         (True, "changed", ["not"]),

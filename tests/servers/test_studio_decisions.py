@@ -27,7 +27,7 @@ from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import QUIET, Annotators, fix_pairs
+from tests.studio import QUIET, Annotators, annotated_rows, fix_pairs
 
 FORM = find_form("fix-pair")
 
@@ -50,7 +50,8 @@ def annotated(root: Path, studio: Annotators, name: str) -> WorkspaceLayout:
 
 def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotators) -> None:
     workspace = annotated(tmp_path, studio, "conflicts")
-    before = write_decisions(workspace, "conflicts")
+    assert write_decisions(workspace, "conflicts") == {"agreed": 2, "conflict": 1, "unfinished": 1}
+    before = decide(workspace, "conflicts")
     assert [(decision.how, decision.values) for decision in before] == [
         ("agreed", ("fixes",)),
         ("conflict", ()),
@@ -68,20 +69,20 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     assert "Does not fix it" in note
     assert "Shakes &lt;b&gt;once&lt;/b&gt; more" in note
     assert "In doubt." in note
-    for who in set(open_project(workspace, "conflicts").annotations()["annotator"].to_pylist()):
+    for who in {row["annotator"] for row in annotated_rows(workspace, "conflicts")}:
         assert who not in note
 
     # Somebody whose own answer is in dispute cannot decide it.
     studio.answer(1, task.id, "fixes")
     own = pull(workspace, studio.server, name, QUIET)
     assert (own.answers, own.problems) == (0, {"own-case": 1})
-    assert decide(workspace, "conflicts")[1].how == "conflict"
+    assert list(decide(workspace, "conflicts"))[1].how == "conflict"
     studio.answer(3, task.id, "not")
     assert pull(workspace, studio.server, name, QUIET).answers == 1
-    decided = write_decisions(workspace, "conflicts")[1]
+    _, decided, *_ = decide(workspace, "conflicts")
     assert (decided.how, decided.values) == ("adjudicated", ("not",))
     with pytest.raises(UsageError, match="adjudicates conflicts"):
-        decide(workspace, name)
+        list(decide(workspace, name))
 
 
 def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: Annotators) -> None:
@@ -101,7 +102,7 @@ def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: A
         assert (row["stage"], row["criterion"], row["decides"]) == ("people", "fix-pair", True)
         assert (row["subject"], row["pull_repo"]) == ("pair", "octo/gem")
         assert "@" not in row["evidence"]
-    who = sorted(set(open_project(workspace, "final").annotations()["annotator"].to_pylist()))
+    who = sorted({row["annotator"] for row in annotated_rows(workspace, "final")})
     assert rows[0]["evidence"].startswith(f"fixes, agreed by {', '.join(who)}, 20")
     decisions = pq.read_table(project.path("decisions.parquet")).to_pylist()
     assert [row["how"] for row in decisions] == ["agreed", "conflict", "agreed", "unfinished"]

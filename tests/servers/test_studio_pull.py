@@ -14,13 +14,14 @@ import zstandard
 
 from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import PullResult, pull
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
-from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part
+from tests.studio import PEOPLE, QUIET, Annotators, annotated_rows, fix_pairs, part
 
 FORM = find_form("fix-pair")
 
@@ -38,7 +39,7 @@ def fetched(workspace: WorkspaceLayout, studio: Annotators, name: str, **more: A
 def verdicts(workspace: WorkspaceLayout, name: str) -> dict[int, list[tuple[str, str | None]]]:
     """Return each answer's verdict and problem, by issue."""
     answers: dict[int, list[tuple[str, str | None]]] = {}
-    for row in open_project(workspace, name).annotations().to_pylist():
+    for row in annotated_rows(workspace, name):
         if row["field"] == "verdict":
             answer = ("/".join(row["values"]), row["problem"])
             answers.setdefault(row["issue"], []).append(answer)
@@ -52,8 +53,7 @@ def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annota
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "plain")
     assert (pulled.answers, pulled.tasks, pulled.done) == (2, 3, 1)
-    table = open_project(workspace, "plain").annotations()
-    rows = {(row["annotator"], row["field"]): row for row in table.to_pylist()}
+    rows = {(row["annotator"], row["field"]): row for row in annotated_rows(workspace, "plain")}
     assert len(rows) == 6
     ann = next(who for who, _ in rows if rows[who, "verdict"]["values"] == ["partly"])
     assert rows[ann, "doubt"]["values"] == ["doubt"]
@@ -76,7 +76,7 @@ def test_nobody_is_named_unless_asked(tmp_path: Path, studio: Annotators) -> Non
     for private in (people, tmp_path / "annotations" / "salt"):
         assert private.stat().st_mode & 0o077 == 0
     fetched(workspace, studio, "names", named=True)
-    assert open_project(workspace, "names").annotations()["annotator"].to_pylist()[0] == PEOPLE[0]
+    assert annotated_rows(workspace, "names")[0]["annotator"] == PEOPLE[0]
     fetched(workspace, studio, "names")
     assert path.read_bytes() == before
 
@@ -204,13 +204,13 @@ def test_a_renamed_annotator_stays_the_same(tmp_path: Path, studio: Annotators) 
     workspace = begin(tmp_path, studio, "renamed", 1)
     studio.answer(3, studio.task_numbers(workspace, "renamed")[1])
     fetched(workspace, studio, "renamed")
-    before = open_project(workspace, "renamed").annotations()["annotator"].to_pylist()
+    before = [row["annotator"] for row in annotated_rows(workspace, "renamed")]
     number = studio.call(3, "GET", "/api/current-user/whoami")["id"]
     studio.call(3, "PATCH", f"/api/users/{number}/", {"first_name": "Cleopatra"})
     again = fetched(workspace, studio, "renamed")
     assert fetched(workspace, studio, "renamed").renamed == ()
     assert list(again.renamed) == sorted(set(before))
-    assert open_project(workspace, "renamed").annotations()["annotator"].to_pylist() == before
+    assert [row["annotator"] for row in annotated_rows(workspace, "renamed")] == before
 
 
 def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Annotators) -> None:
@@ -247,7 +247,7 @@ def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
         with pytest.raises(StudioError, match="The line is cut"):
             fetched(workspace, studio, "cut")
     with pytest.raises(WorkspaceError, match="Nothing was pulled"):
-        open_project(workspace, "cut").annotations()
+        progress(workspace, "cut")
     assert (fetched(workspace, studio, "cut").answers, len(tasks)) == (1, 7)
     (kept,) = open_project(workspace, "cut").path("raw").iterdir()
     monkeypatch.setattr(Studio, "export", lambda *_: iter([b"<html>"]))
@@ -263,7 +263,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.push import push
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import QUIET, fix_pairs
+from tests.studio import QUIET, fix_pairs, annotated_rows
 server = Server(sys.argv[2], os.environ["STUDIO_TOKEN"])
 layout = WorkspaceLayout(Path(sys.argv[1]))
 push(layout, server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)

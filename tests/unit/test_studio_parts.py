@@ -6,7 +6,6 @@ import random
 import re
 import socket
 import time
-import tracemalloc
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,11 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio.annotations import (
+from goldpan.annotation.studio.answers import (
     Annotation,
     People,
+    insert,
     read_annotations,
     settle,
+    sorting,
     table,
 )
 from goldpan.annotation.studio.client import Server, StudioError, User
@@ -115,16 +116,26 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
-    key, values = SubjectKey("s", "text", ""), {"verdict": ("fixes",)}
+    values: dict[str, tuple[str, ...]] = {"verdict": ("fixes",), "doubt": (), "reason": ()}
+    key = SubjectKey("s", "text", "")
     made = Annotation(number, 1, key, annotator, values, None, False, {}, 1.0, at, at)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def problems(annotations: list[Annotation], **more: object) -> dict[int, str | None]:
-    return {decision.number: decision.problem for decision in settle(annotations, 2, **more)}  # type: ignore[arg-type]
+def problems(
+    workspace: WorkspaceLayout, annotations: list[Annotation], judged: Path | None = None
+) -> dict[int, str | None]:
+    with sorting(workspace) as database:
+        insert(database, "answers", table(annotations, load("fix-pair"), "parts"))
+        settle(database, 2, judged)
+        query = "SELECT DISTINCT annotation, problem, counts FROM settled"
+        rows = database.execute(query).fetchall()
+    assert all(counts == (problem is None) for _, problem, counts in rows)
+    return {number: problem for number, problem, _ in rows}
 
 
-def test_who_answered_first_counts_with_what_they_said_last() -> None:
+def test_who_answered_first_counts_with_what_they_said_last(tmp_path: Path) -> None:
+    workspace = WorkspaceLayout(tmp_path)
     answers = [
         answer(1, "ann", 0),
         answer(2, "ben", 1, problem="skipped"),
@@ -135,26 +146,16 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
     expected = {1: "superseded", 2: "skipped", 3: "surplus", 4: None, 5: None}
     for seed in range(10):
         shuffled = random.Random(seed).sample(answers, len(answers))
-        assert problems(shuffled) == expected
-    assert problems(answers, barred={"s": {"cleo"}}) == {
+        assert problems(workspace, shuffled) == expected
+    judged = tmp_path / "it's judged.parquet"
+    pq.write_table(table([answer(9, "cleo", 0)], load("fix-pair"), "parts"), judged)
+    assert problems(workspace, answers, judged) == {
         1: "superseded",
         2: "skipped",
         3: None,
         4: "own-case",
         5: None,
     }
-
-
-def test_memory_follows_the_table_and_not_its_rows() -> None:
-    """Half a million answers are pulled on a usual machine."""
-    said = {"verdict": ("fixes",), "doubt": (), "reason": ()}
-    answers = (answer(number, "ann", 0, values=said) for number in range(20_000))
-    tracemalloc.start()
-    rows = table(answers, load("fix-pair"), "parts")
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(rows) == 60_000
-    assert most < 40_000_000  # Arrow's own memory is not counted
 
 
 @pytest.mark.parametrize("other", [None, {}, [], "x", 1, {"result": 3}, {"result": [None]}])
@@ -182,7 +183,7 @@ def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None
             for number, annotation in enumerate((*begun_from, other), 1)
         ],
     }
-    exported = [msgspec.convert(task, ExportedTask)]
+    exported = msgspec.convert(task, ExportedTask)
     read = list(read_annotations(exported, configuration, People(a_project(tmp_path))))
     assert [verdict.problem for verdict in read] == [None] * 3
     rows = table(read, configuration, "parts").to_pylist()
@@ -274,7 +275,8 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     again = People(project)
     again.meet([msgspec.structs.replace(ann, email="ann@new.example.org")])
     assert (again.annotator(2), again.renamed) == (name, [name])
-    assert again.annotator(2, named=True) == "ann@new.example.org"
+    again.meet([ann], named=True)
+    assert (again.annotator(2), again.pseudonyms) == (ann.email, {ann.email: name})
     # An account that is gone keeps its pseudonym; one that was never seen gets one.
     later = People(project)
     later.meet([])

@@ -263,6 +263,7 @@ class Annotate(Group):
             form (NAME): The form of that project.
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks
+        from goldpan.annotation.studio.project import note_address
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import (
             announced,
@@ -282,6 +283,7 @@ class Annotate(Group):
             serve(installation, directory, port, host) as running,
             announced(directory, running.server),
         ):
+            note_address(layout, running.server)
             if dataset is not None:
                 asked_form, rows = find_form(form), dataset_directory(layout, dataset)
                 tasks = read_tasks(rows, asked_form)

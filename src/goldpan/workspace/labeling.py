@@ -64,7 +64,7 @@ def labels(
         )
     if sample is None:
         return Results(data.score_labels(path, half) for path in golds)
-    from goldpan.annotation.label_reading import draw_sample, read_in_terminal, readings_path
+    from goldpan.annotation.studio.label_reading import draw_sample, read_in_terminal, readings_path
     from goldpan.datasets.provenance import build_command
 
     path = readings_path(data.path) if output is None else Path(output)
@@ -73,12 +73,12 @@ def labels(
     if studio is None:
         read_in_terminal(drawn, reader)
     else:
-        from goldpan.annotation.label_reading import read_in_studio
+        from goldpan.annotation.studio.gold import collect_readings
         from goldpan.annotation.studio.serve import choose_server
 
         server = choose_server(self.lab.layout, url, os.environ)
         with self.lab.reporting() as reporter:
-            page = read_in_studio(self.lab.layout, server, studio, drawn, reporter)
+            page = collect_readings(self.lab.layout, server, studio, drawn, reporter)
         notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
         return Results((), ("Nothing is judged yet", *notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +37,9 @@ T = TypeVar("T")
 _ONCE = {"max_retries": 0}
 """For what creates something: only the caller can tell whether it arrived."""
 _PAGE_SIZE = 100
+_OLDEST = (1, 21)
+_FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
+"""How SQLite and Python tell of a disk without space."""
 _ANSWER_EVENTS = (
     *("ANNOTATION_CREATED", "ANNOTATIONS_CREATED"),
     *("ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"),
@@ -139,6 +143,18 @@ class Studio(AbstractContextManager["Studio"]):
 
     def __exit__(self, *_: object) -> None:
         self._http.close()
+
+    def check_version(self) -> None:
+        """Raise `StudioError` for a server that is older than the oldest which the SDK is for."""
+        with self._telling():
+            release = msgspec.convert(self._sdk.versions.get().release, str)
+            version = tuple(map(int, re.findall(r"\d+", release)[:2]))
+        if version < _OLDEST:
+            raise StudioError(
+                f"{self.url} runs Label Studio {line(release, 40)}, and Goldpan needs "
+                f"{'.'.join(map(str, _OLDEST))} or later",
+                "Update that server, or start one with goldpan annotate serve --install",
+            )
 
     def create_project(self, **settings: object) -> int:
         """Create a project and return its number."""
@@ -292,6 +308,11 @@ class Studio(AbstractContextManager["Studio"]):
             return StudioError(
                 f"{server} calls no address of its own machine or of a private network",
                 "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
+            )
+        if status == 507 or (status >= 500 and _FULL.search(body)):
+            return StudioError(
+                f"The disk of {server} is full ({line(mask(body), 200)})",
+                "Free space there and run the same command again: what is done stays done",
             )
         if status in (401, 403):
             return StudioError(

@@ -7,16 +7,25 @@ under A, B and so on, in an order that tells nothing about who gave them.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import merge
+from itertools import groupby, islice
 from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.annotations import Annotation, counting_annotations
+from goldpan.annotation.studio.answers import (
+    TABLE,
+    Annotation,
+    insert,
+    sorting,
+    stored_annotations,
+    write_sorted,
+)
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.exports import stored_tasks
@@ -32,7 +41,7 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import DECISIONS, VERDICTS
-from goldpan.core.storage.parquet import read_table, reading, replace_tables
+from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.filters.answers import comment_evidence
@@ -125,6 +134,7 @@ def _answers(
         yield letter, fields
 
 
+_AT_ONCE = 10_000
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
 SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
 STAGE = "people"
@@ -151,8 +161,8 @@ class Decision:
         return max(answer.updated_at for answer in self.answers)
 
 
-def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
-    """Return a decision for each subject that anybody answered, sorted by subject.
+def decide(workspace: WorkspaceLayout, name: str) -> Iterator[Decision]:
+    """Yield a decision for each subject that anybody answered, sorted by subject.
 
     The answers of an adjudication count for subjects on which people do not agree. Raises
     `WorkspaceError` before the first pull.
@@ -163,45 +173,62 @@ def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
             f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
         )
     decides = find_form(project.facts.form).decides
-    third: dict[str, list[Annotation]] = defaultdict(list)
-    for other in adjudications(workspace, name):
-        if other.path("annotations.parquet").exists():
-            for subject, answers in _by_subject(other).items():
-                third[subject] += answers
-    annotators = project.facts.annotators
-    return [
-        _decision(answers, third[subject], decides, annotators)
-        for subject, answers in _by_subject(project).items()
-    ]
-
-
-def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
-    """Decide, and write the project's decisions; those of a judging form also as verdicts."""
-    project = open_project(workspace, name)
-    form, decisions = find_form(project.facts.form), decide(workspace, name)
-    settings = project.configuration.digest
-    rows = (
-        {
-            **msgspec.structs.asdict(decision.key),
-            "project": name,
-            "form": form.name,
-            "configuration": settings,
-            "values": list(decision.values),
-            "how": decision.how,
-            "annotators": decision.annotators,
-            "decided_at": decision.at,
-        }
-        for decision in decisions
+    third = [other for other in adjudications(workspace, name) if other.path(TABLE).exists()]
+    answers = merge(
+        ((answer, False) for answer in stored_annotations(project)),
+        *(((answer, True) for answer in stored_annotations(other)) for other in third),
+        key=_subject,
     )
-    tables = {project.path("decisions.parquet"): (DECISIONS, DECISIONS.of_rows(rows))}
-    if form.keeps:
-        judged = (
-            {**_verdict(decision, form), "profile": name, "settings": settings}
-            for decision in decisions
-        )
-        tables[project.path("verdicts.parquet")] = (VERDICTS, VERDICTS.of_rows(judged))
-    replace_tables(workspace, tables)
-    return decisions
+    for _, group in groupby(answers, _subject):
+        of_third: dict[bool, list[Annotation]] = {False: [], True: []}
+        for answer, is_third in group:
+            of_third[is_third].append(answer)
+        if of_third[False]:
+            yield _decision(of_third[False], of_third[True], decides, project.facts.annotators)
+
+
+def _subject(answer: tuple[Annotation, bool]) -> str:
+    return answer[0].key.subject_id
+
+
+def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
+    """Decide, and write the project's decisions; those of a judging form also as verdicts.
+
+    Returns how many subjects were decided how.
+    """
+    project = open_project(workspace, name)
+    form, settings = find_form(project.facts.form), project.configuration.digest
+    how: Counter[str] = Counter()
+    with sorting(workspace) as database:
+        insert(database, "decisions", DECISIONS.schema.empty_table())
+        insert(database, "verdicts", VERDICTS.schema.empty_table())
+        left = decide(workspace, name)
+        while decisions := list(islice(left, _AT_ONCE)):
+            how.update(decision.how for decision in decisions)
+            rows = (
+                {
+                    **msgspec.structs.asdict(decision.key),
+                    "project": name,
+                    "form": form.name,
+                    "configuration": settings,
+                    "values": list(decision.values),
+                    "how": decision.how,
+                    "annotators": decision.annotators,
+                    "decided_at": decision.at,
+                }
+                for decision in decisions
+            )
+            insert(database, "decisions", DECISIONS.of_rows(rows))
+            judged = (
+                {**_verdict(decision, form), "profile": name, "settings": settings}
+                for decision in decisions
+            )
+            if form.keeps:
+                insert(database, "verdicts", VERDICTS.of_rows(judged))
+        write_sorted(database, "decisions", project.path("decisions.parquet"), DECISIONS)
+        if form.keeps:
+            write_sorted(database, "verdicts", project.path("verdicts.parquet"), VERDICTS)
+    return dict(sorted(how.items()))
 
 
 def read_people(workspace: WorkspaceLayout) -> list[pa.Table]:
@@ -222,8 +249,7 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     Raises `WorkspaceError` before the first pull, and where the file is damaged.
     """
     lacking = f"Nobody has decided anything in {project.name} yet"
-    columns = ["subject_id", "values", "how"]
-    rows = project.read("decisions.parquet", lacking, columns).to_pylist()
+    rows = project.rows("decisions.parquet", DECISIONS, lacking)
     return [
         (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
         for row in rows
@@ -248,14 +274,6 @@ def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
         "reason": None if keep else (decision.values[0] if settled else decision.how),
         "evidence": evidence if comment is None else comment_evidence(comment, evidence),
     }
-
-
-def _by_subject(project: Project) -> dict[str, list[Annotation]]:
-    """Return the answers that count, by subject, both in order."""
-    by_subject: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in counting_annotations(project):
-        by_subject[answer.key.subject_id].append(answer)
-    return by_subject
 
 
 def _decision(

@@ -18,17 +18,21 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.annotations import counting_annotations
+from goldpan.annotation.studio.answers import stored_annotations
+from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
+from goldpan.annotation.studio.label_reading import LabelSample
 from goldpan.annotation.studio.progress import AnnotatorProgress
 from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
-from goldpan.annotation.studio.push import SuspectSelection, read_selection
+from goldpan.annotation.studio.pull import collect
+from goldpan.annotation.studio.push import SuspectSelection, push, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.corrections import Corrections, LabelDecision
 from goldpan.datasets.gold import KINDS, Item, half_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task
@@ -51,7 +55,7 @@ def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    answers = counting_annotations(project)
+    answers = list(stored_annotations(project))
     return {
         question.field: [
             Rating(answer.key.subject_id, answer.annotator, answer.values[question.field])
@@ -242,7 +246,7 @@ def read_corrections(
         label_of = _labels_by_choice(form, project, task)
         selection = read_selection(project)
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
-        decisions = decide(workspace, name)
+        decisions = list(decide(workspace, name))
         for decision in decisions:
             if decision.how in SETTLED:
                 subject = decision.key.subject_id
@@ -345,3 +349,23 @@ def _plain(estimate: Estimate) -> dict[str, float | None]:
         name: None if value is None else round(value, _DIGITS)
         for name, value in asdict(estimate).items()
     }
+
+
+def collect_readings(
+    workspace: WorkspaceLayout, server: Server, name: str, sample: LabelSample, reporter: Reporter
+) -> str:
+    """Push the rows of a sample that a project lacks, and keep the answers of its annotators.
+
+    Returns the address where they begin. An answer on another reply than the row has now is of a
+    row that changed, and not kept.
+    """
+    form = sample.form
+    pushed = push(workspace, server, name, form, [task for _, task in sample.rows], reporter)
+    collect(workspace, server, name, reporter)
+    items = {(task.key.subject_id, task.key.comment): item for item, task in sample.rows}
+    for answer in stored_annotations(open_project(workspace, name)):
+        item = items.get((answer.key.subject_id, answer.key.comment))
+        if item is not None:
+            (value,) = answer.chosen(form.decides)
+            sample.keep(item, answer.annotator, form.gold.get(value, value), answer.reason)
+    return pushed.page

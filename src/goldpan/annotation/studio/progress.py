@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
+from typing import Any
 
-from goldpan.annotation.studio.annotations import Annotation, stored_annotations
-from goldpan.annotation.studio.exports import newest_export, pulled_at, stored_tasks
+from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking
+from goldpan.annotation.studio.exports import newest_export, pulled_at
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.result import Result
+from goldpan.core.storage.parquet import read_metadata
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 _LATELY = timedelta(days=7)
@@ -70,75 +70,80 @@ class Progress(Result):
     """When all is answered if people go on as in the last seven days with an answer."""
 
 
+_BY_ANNOTATOR = """
+SELECT
+    annotator,
+    count(*) FILTER (problem IS NULL) AS answers,
+    count(*) FILTER (problem = 'skipped') AS skipped,
+    count(*) FILTER (problem <> 'skipped') AS other,
+    count(*) FILTER (problem IS NULL AND doubt) AS doubts,
+    count(origin) FILTER (problem IS NULL) AS filled_in,
+    count(*) FILTER (problem IS NULL AND origin = 'accepted') AS accepted,
+    median(seconds) FILTER (problem IS NULL) AS seconds,
+    max(updated_at) AS last_at
+FROM answers GROUP BY ALL ORDER BY ALL
+"""
+_PROBLEMS = """
+SELECT problem, count(*) AS answers FROM answers WHERE problem IS NOT NULL GROUP BY ALL ORDER BY ALL
+"""
+_ALL = """
+WITH subjects AS (
+    SELECT
+        count(*) FILTER (problem IS NULL) AS answers,
+        bool_or(problem = 'skipped') AS passed_over
+    FROM answers GROUP BY subject_id
+), counting AS (
+    SELECT *, created_at >= max(created_at) OVER () - $lately AS lately
+    FROM answers WHERE problem IS NULL
+)
+SELECT
+    (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
+    (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
+    (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
+    count(*) AS answers,
+    median(seconds) AS seconds,
+    max(created_at) AS last,
+    min(created_at) FILTER (lately) AS first_lately,
+    count(*) FILTER (lately) AS lately
+FROM counting
+"""
+
+
 def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
-    answers = stored_annotations(project)
-    subjects = {task.data.get("id") for task in stored_tasks(project)} - {None}
-    counting = [
-        answer for answer in answers if answer.problem is None and answer.key.subject_id in subjects
-    ]
-    counts = Counter(answer.key.subject_id for answer in counting)
     enough = project.facts.annotators
-    finished = {subject for subject, count in counts.items() if count >= enough}
-    skipped = {answer.key.subject_id for answer in answers if answer.problem == "skipped"}
-    target = enough * len(subjects)
-    seconds = _median(counting)
-    left = max(0, target - len(counting))
-    export = newest_export(project)
+    with asking(project) as ask:
+        people = tuple(AnnotatorProgress(**row) for row in ask(_BY_ANNOTATOR))
+        problems = tuple((row["problem"], row["answers"]) for row in ask(_PROBLEMS))
+        (state,) = ask(_ALL, enough=enough, lately=_LATELY)
+    subjects = int(read_metadata(project.path(TABLE)).get(SUBJECTS.encode(), 0))
+    seconds, export = state["seconds"], newest_export(project)
+    left = max(0, enough * subjects - state["answers"])
     return Progress(
         name,
         project.facts.form,
         pulled_at(export) if export else None,
         project.page,
-        len(subjects),
-        len(finished),
-        len(counts) - len(finished),
-        len((skipped & subjects) - finished),
-        target,
-        len(counting),
-        tuple(sorted(Counter(answer.problem for answer in answers if answer.problem).items())),
-        tuple(_by_annotator(answers)),
+        subjects,
+        state["finished"],
+        state["begun"],
+        state["passed_over"],
+        enough * subjects,
+        state["answers"],
+        problems,
+        people,
         seconds,
         None if seconds is None else timedelta(seconds=round(seconds * left)),
-        _end([answer.created_at for answer in counting], left),
+        _end(state, left) if left and state["answers"] else None,
     )
 
 
-def _by_annotator(answers: Sequence[Annotation]) -> Iterator[AnnotatorProgress]:
-    grouped: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in answers:
-        grouped[answer.annotator].append(answer)
-    for annotator, own in sorted(grouped.items()):
-        counting = [answer for answer in own if answer.problem is None]
-        origins = Counter(answer.origin for answer in counting)
-        skipped = sum(answer.problem == "skipped" for answer in own)
-        yield AnnotatorProgress(
-            annotator,
-            len(counting),
-            skipped,
-            len(own) - len(counting) - skipped,
-            sum(answer.doubt for answer in counting),
-            len(counting) - origins[None],
-            origins["accepted"],
-            _median(counting),
-            max(answer.updated_at for answer in own),
-        )
-
-
-def _median(answers: Sequence[Annotation]) -> float | None:
-    seconds = [answer.seconds for answer in answers if answer.seconds is not None]
-    return median(seconds) if seconds else None
-
-
-def _end(times: Sequence[datetime], left: int) -> datetime | None:
+def _end(state: Mapping[str, Any], left: int) -> datetime | None:
     """Return when the rest is done at the pace of the last seven days that hold an answer."""
-    if not times or not left:
-        return None
-    last = max(times)
-    lately = [time for time in times if last - time <= _LATELY]
-    span = max(last - min(lately), _LEAST_SPAN)
+    span = max(state["last"] - state["first_lately"], _LEAST_SPAN)
     try:
-        return last + span * (left / len(lately))
+        end: datetime = state["last"] + span * (left / state["lately"])
     except OverflowError:  # later than dates go
         return None
+    return end

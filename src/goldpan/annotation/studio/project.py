@@ -17,22 +17,21 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
-import pyarrow as pa
 
-from goldpan.annotation.studio.client import Studio, StudioMissingError
+from goldpan.annotation.studio.client import Server, Studio, StudioMissingError
 from goldpan.annotation.studio.configuration import Configuration, check_form, parse
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
+from goldpan.core.schemas import TableSchema
 from goldpan.core.secrets import mask
-from goldpan.core.storage.parquet import read_table, reading
+from goldpan.core.storage.parquet import open_file, reading
 from goldpan.core.storage.workspace import (
     WorkspaceLayout,
     existing,
@@ -42,6 +41,7 @@ from goldpan.core.storage.workspace import (
 )
 
 T = TypeVar("T")
+_AT_ONCE = 10_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
 
@@ -108,21 +108,21 @@ class Project:
         """Return a file of the project."""
         return self.root / name
 
-    def read(self, name: str, lacking: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return a table; raises `WorkspaceError` where it is `lacking`, and where damaged."""
+    def table(self, name: str, table: TableSchema, lacking: str) -> Path:
+        """Return a table's file; raises `WorkspaceError` where it is `lacking` or damaged."""
         path, pull = self.path(name), f"Run goldpan annotate pull --project {self.name}"
         if not path.exists():
             raise WorkspaceError(lacking, pull)
-        with reading(path, f"{pull} again"):
-            return read_table(path, columns)
+        with reading(path, f"{pull} again"), open_file(path) as file:
+            if file.schema_arrow.names != table.schema.names:
+                raise WorkspaceError(f"{path} was written by another version of Goldpan", pull)
+        return path
 
-    def annotations(self) -> pa.Table:
-        """Return the table of annotations; raises `WorkspaceError` before the first pull."""
-        rows = self.read("annotations.parquet", f"Nothing was pulled of the project {self.name}")
-        if rows.schema.names != ANNOTATIONS.schema.names:
-            path = self.path("annotations.parquet")
-            raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
-        return rows
+    def rows(self, name: str, table: TableSchema, lacking: str) -> Iterator[dict[str, Any]]:
+        """Yield a table's rows, some of them in memory at a time; raises as `table` does."""
+        with open_file(self.table(name, table, lacking)) as file:
+            for batch in file.iter_batches(_AT_ONCE):
+                yield from batch.to_pylist()
 
 
 def project_directory(workspace: WorkspaceLayout, name: str) -> Path:
@@ -190,8 +190,9 @@ def adjudications(workspace: WorkspaceLayout, name: str) -> list[Project]:
 def check_server(project: Project, studio: Studio) -> Project:
     """Return a project as it is known on a server, whose address may have changed.
 
-    Raises `UsageError` where the project lives on another server.
+    Raises `UsageError` where the project lives on another server, `StudioError` for an old one.
     """
+    studio.check_version()
     if studio.url == project.facts.url:
         studio.project(project.number)
         return project
@@ -207,6 +208,14 @@ def check_server(project: Project, studio: Studio) -> Project:
     moved = replace(project, facts=replace(project.facts, url=studio.url))
     _save(moved)
     return moved
+
+
+def note_address(workspace: WorkspaceLayout, server: Server) -> None:
+    """Note the address of a server in the projects that live there, wherever it was before."""
+    with Studio(server) as studio:
+        for name in projects(workspace):
+            with suppress(GoldpanError):  # one of another server, or never pushed to the end
+                check_server(open_project(workspace, name), studio)
 
 
 def begin_project(
@@ -242,6 +251,7 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
     """Return the project with its number on the server, created there where it is missing."""
     if project.facts.number is not None:
         return check_server(project, studio)
+    studio.check_version()
     # A run that was killed between creating the project and noting its number left it there.
     number = studio.find_project(project.facts.key)
     if number is None:

@@ -1,24 +1,31 @@
 """Pulls annotators' answers: one export, kept as the server sent it, and the table made of it.
 
-The newest export alone is what the table is made of, so a changed rule needs no server. Where the
-server fails at the whole export, because of one task that it cannot write, the others are fetched
-without it. An adjudication is pulled after its project, whose answers in dispute say who may not
-decide.
+The newest export alone is what the table is made of, so a changed rule needs no server. It is read
+some tasks at a time, so memory does not grow with it. Where the server fails at the whole export,
+because of one task that it cannot write, the others are fetched without it. An adjudication is
+pulled after its project, whose answers in dispute say who may not decide.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
-from goldpan.annotation.studio.annotations import (
+import pyarrow as pa
+
+from goldpan.annotation.studio.answers import (
+    SUBJECTS,
+    TABLE,
     People,
-    counting_annotations,
+    insert,
     read_annotations,
     settle,
+    sorting,
     table,
+    write_sorted,
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
@@ -35,9 +42,11 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.storage.parquet import replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
+
+if TYPE_CHECKING:
+    import duckdb
 
 _AT_ONCE = 250
 
@@ -124,71 +133,126 @@ def pull(
             project = _accept(project, configuration)
             changed = False
         people = People(project)
-        people.meet(studio.users())
+        people.meet(studio.users(), named=named)
         unreadable: list[int] = []
         parts = _fetched(studio, project.number, unreadable)
-        with reporter.task(f"{name}: answers", 1) as progress, new_export(project, parts) as export:
-            subjects: Counter[str | None] = Counter()
-            tasks = _counted(read_export(export), subjects)
-            read = read_annotations(tasks, project.configuration, people, named=named)
-            barred = barred_annotators(workspace, project)
+        with (
+            reporter.task(f"{name}: answers", 1) as progress,
+            new_export(project, parts) as export,
+            sorting(workspace) as database,
+        ):
             try:
-                annotations = settle(read, project.facts.annotators, barred)
+                _read(database, read_export(export), project, people)
             except ExportError as error:
                 raise StudioError(
                     f"Label Studio at {studio.url} sent something else than an export ({error})",
                     "See that it is well, and pull again",
                 ) from None
-            gone = _answers_before(project) - {answer.number for answer in annotations}
+            judged = project.facts.of and open_project(workspace, project.facts.of).path(TABLE)
+            _remember_authors(database, project, named=named)
+            settle(database, project.facts.annotators, judged or None)
+            counts = _counts(database, project)
+            write_sorted(
+                database,
+                "settled",
+                project.path(TABLE),
+                ANNOTATIONS,
+                {SUBJECTS: str(counts["tasks"])},
+            )
             progress.advance(1)
-        rows = table(annotations, project.configuration, project.name)
-        tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
-        replace_tables(workspace, tables)
-    problems = Counter(answer.problem for answer in annotations if answer.problem)
-    counts = Counter(answer.key.subject_id for answer in annotations if answer.problem is None)
-    fetched, foreign = subjects.total(), subjects.pop(None, 0)
     return PullResult(
         name,
-        fetched,
-        counts.total(),
-        dict(sorted(problems.items())),
-        len(subjects),
-        sum(count >= project.facts.annotators for count in counts.values()),
-        len(gone),
-        tuple(sorted(subject for subject, count in subjects.items() if subject and count > 1)),
-        foreign,
-        tuple(sorted(unreadable)),
-        tuple(people.renamed),
-        changed,
-        time.monotonic() - started,
+        unreadable=tuple(sorted(unreadable)),
+        renamed=tuple(people.renamed),
+        configuration_changed=changed,
+        seconds=time.monotonic() - started,
+        **counts,
     )
 
 
-def _counted(
-    tasks: Iterable[ExportedTask], subjects: Counter[str | None]
-) -> Iterator[ExportedTask]:
-    """Yield tasks, and count them by subject; None is that of tasks that Goldpan did not push."""
-    for task in tasks:
-        subjects[task.key.subject_id if task.key else None] += 1
-        yield task
+def _read(
+    database: duckdb.DuckDBPyConnection,
+    exported: Iterable[ExportedTask],
+    project: Project,
+    people: People,
+) -> None:
+    """Fill the tables `tasks` and `answers` of an export."""
+    columns = pa.schema([("task", pa.int64()), ("subject_id", pa.string())])
+    insert(database, "tasks", columns.empty_table())
+    insert(database, "answers", ANNOTATIONS.schema.empty_table())
+    configuration = project.configuration
+    while tasks := list(islice(exported, _AT_ONCE)):
+        rows = [{"task": task.id, "subject_id": task.key and task.key.subject_id} for task in tasks]
+        insert(database, "tasks", pa.Table.from_pylist(rows, schema=columns))
+        answers = chain.from_iterable(
+            read_annotations(task, configuration, people) for task in tasks
+        )
+        insert(database, "answers", table(answers, configuration, project.name))
 
 
-def _answers_before(project: Project) -> set[int]:
-    """Return the numbers of the answers in the table of the pull before."""
-    if not project.path("annotations.parquet").exists():
-        return set()
-    return set(project.annotations()["annotation"].unique().to_pylist())
+_REMEMBERED = """
+UPDATE answers SET annotator = before.annotator, problem = nullif(problem, 'unknown-annotator')
+FROM (
+    SELECT DISTINCT annotation, annotator FROM read_parquet($before)
+    WHERE annotator <> 'unknown' AND ($named OR annotator NOT LIKE '%@%')
+) AS before
+WHERE answers.annotator = 'unknown' AND answers.annotation = before.annotation
+"""
 
 
-def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str, Set[str]]:
-    """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
-    if project.facts.of is None:
-        return {}
-    barred: dict[str, Set[str]] = {}
-    for answer in counting_annotations(open_project(workspace, project.facts.of)):
-        subject = answer.key.subject_id
-        barred[subject] = {*barred.get(subject, ()), answer.annotator}
-    return barred
+def _remember_authors(
+    database: duckdb.DuckDBPyConnection, project: Project, *, named: bool
+) -> None:
+    """Give the answers of accounts that were removed the annotators of the pull before.
+
+    Label Studio keeps such answers and forgets whose they are.
+    """
+    before = project.path(TABLE)
+    if before.exists():
+        database.execute(_REMEMBERED, {"before": str(before), "named": named})
+
+
+_COUNTED = """
+WITH subjects AS (SELECT subject_id, count(*) AS copies FROM tasks GROUP BY ALL),
+counting AS (
+    SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
+)
+SELECT
+    (SELECT count(*) FROM tasks),
+    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting),
+    (SELECT count(subject_id) FROM subjects),
+    (SELECT count(*) FROM counting WHERE answers >= $annotators),
+    (SELECT coalesce(sum(copies), 0)::BIGINT FROM subjects WHERE subject_id IS NULL),
+    (SELECT list(subject_id ORDER BY subject_id) FROM subjects WHERE copies > 1)
+"""
+_PROBLEMS = """
+SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
+"""
+_GONE = """
+SELECT count(DISTINCT annotation)
+FROM read_parquet($before) AS before ANTI JOIN settled USING (annotation)
+"""
+
+
+def _counts(database: duckdb.DuckDBPyConnection, project: Project) -> dict[str, Any]:
+    """Return what a pull brought, counted."""
+    enough, before = {"annotators": project.facts.annotators}, project.path(TABLE)
+    ((fetched, answers, tasks, done, foreign, repeated),) = database.execute(
+        _COUNTED, enough
+    ).fetchall()
+    gone = 0
+    if before.exists():
+        ((gone,),) = database.execute(_GONE, {"before": str(before)}).fetchall()
+    return {
+        "fetched": fetched,
+        "answers": answers,
+        "problems": dict(database.execute(_PROBLEMS).fetchall()),
+        "tasks": tasks,
+        "done": done,
+        "gone": gone,
+        "repeated": tuple(subject for subject in repeated or () if subject),
+        "foreign": foreign,
+    }
 
 
 def _accept(project: Project, xml: str) -> Project:
@@ -250,5 +314,5 @@ def collect(
     pulls = [
         pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
     ]
-    how = Counter(decision.how for decision in write_decisions(workspace, original.name))
-    return CollectedAnswers(name, tuple(pulls), dict(sorted(how.items())))
+    how = write_decisions(workspace, original.name)
+    return CollectedAnswers(name, tuple(pulls), how)

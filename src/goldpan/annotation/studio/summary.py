@@ -7,22 +7,15 @@ before a third person decided.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.annotations import (
-    Annotation,
-    People,
-    counting_annotations,
-    stored_annotations,
-)
+from goldpan.annotation.studio.answers import TABLE, People, asking
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.exports import stored_tasks
@@ -175,36 +168,27 @@ def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool =
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
 
-def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, str]:
-    """Return the name under which to publish each annotator in the tables of pulled projects.
+def read_aliases(projects: Iterable[Project], *, named: bool) -> Callable[[str], str]:
+    """Return what gives the name under which to publish an annotator of pulled projects.
 
     That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
     raises `UsageError` where a project was pulled without.
     """
-    names: dict[str, str] = {}
+    pseudonyms: dict[str, str] = {}
     for project in projects:
-        pseudonyms = _pseudonyms(project)
-        if not named:
-            names |= pseudonyms
-            continue
-        if pseudonyms and all(pseudonym == alias for pseudonym, alias in pseudonyms.items()):
+        own = People(project).pseudonyms
+        if named and not own:
             raise UsageError(
                 f"The project {project.name} was pulled without names",
                 f"Run goldpan annotate pull --project {project.name} --names first",
             )
-        names |= {pseudonym: pseudonym for pseudonym in pseudonyms}
-    return names
+        pseudonyms |= own
 
+    def alias(annotator: str) -> str:
+        published = annotator if named else pseudonyms.get(annotator, annotator)
+        return published if named or "@" not in published else "unknown"
 
-def _pseudonyms(project: Project) -> dict[str, str]:
-    people = People(project)
-    authors = {
-        answer.id: answer.author for task in stored_tasks(project) for answer in task.annotations
-    }
-    return {
-        answer.annotator: people.annotator(authors.get(answer.number))
-        for answer in stored_annotations(project)
-    }
+    return alias
 
 
 def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
@@ -214,49 +198,64 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
         agreed += decision.how == "agreed"
         if decision.how in ("adjudicated", "conflict"):
             disputed[decision.key.subject_id] = decision
-    third = [
-        adjudication
-        for adjudication in adjudications(workspace, name)
-        if adjudication.path("annotations.parquet").exists()
-    ]
-    aliases = read_aliases([project, *third], named=named)
+    third = [other for other in adjudications(workspace, name) if other.path(TABLE).exists()]
+    alias = read_aliases([project, *third], named=named)
     ratings = {
-        field: [replace(rating, rater=aliases[rating.rater]) for rating in field_ratings]
+        field: [replace(rating, rater=alias(rating.rater)) for rating in field_ratings]
         for field, field_ratings in read_ratings(workspace, name).items()
     }
     decided = ratings[find_form(project.facts.form).decides]
-    counting = counting_annotations(project)
     state = progress(workspace, name)
-    named_alike = (
-        replace(each, annotator=aliases.get(each.annotator, each.annotator))
-        for each in state.annotators
-    )
-    own = tuple(sorted(named_alike, key=lambda each: each.annotator))
+    own = (replace(each, annotator=alias(each.annotator)) for each in state.annotators)
+    with asking(project) as ask:
+        (span,) = ask(_SPAN)
+        days: dict[date, dict[str, int]] = defaultdict(dict)
+        for row in ask(_DAYS):
+            days[row["day"]][alias(row["annotator"])] = row["answers"]
+        times = tuple(_times(ask(_TIMES), alias))
+    of_third: list[AnnotationTimes] = []
+    for adjudication in third:
+        with asking(adjudication) as ask:
+            of_third += _times(ask(_TIMES), alias)
     return Round(
         name,
         project.facts.form,
         project.configuration.digest,
         project.facts.blind,
         project.facts.annotators,
-        replace(state, annotators=own),
-        min((answer.created_at for answer in counting), default=None),
-        max((answer.updated_at for answer in counting), default=None),
-        tuple(_days(counting, aliases)),
+        replace(state, annotators=tuple(sorted(own, key=lambda each: each.annotator))),
+        span["first_at"],
+        span["last_at"],
+        tuple(Day(day, dict(sorted(answers.items()))) for day, answers in days.items()),
         agreed,
-        tuple(_disputed(project, disputed, decided, aliases)),
+        tuple(_disputed(project, disputed, decided, alias)),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
         tuple(_confusions(decided)),
-        tuple(_times(counting, aliases)),
-        tuple(_times(chain(*map(counting_annotations, third)), aliases)),
+        times,
+        tuple(of_third),
     )
 
 
-def _days(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterator[Day]:
-    by_day: dict[date, Counter[str]] = defaultdict(Counter)
-    for answer in answers:
-        by_day[answer.created_at.date()][aliases[answer.annotator]] += 1
-    for day, counts in sorted(by_day.items()):
-        yield Day(day, dict(sorted(counts.items())))
+_SPAN = """
+SELECT min(created_at) AS first_at, max(updated_at) AS last_at FROM answers WHERE problem IS NULL
+"""
+_DAYS = """
+SELECT created_at::DATE AS day, annotator, count(*) AS answers
+FROM answers WHERE problem IS NULL GROUP BY ALL ORDER BY ALL
+"""
+_TIMES = """
+SELECT annotator, count(seconds) AS answers, quantile_cont(seconds, [0.25, 0.5, 0.75]) AS quartiles
+FROM answers WHERE problem IS NULL GROUP BY GROUPING SETS ((), (annotator)) HAVING count(*) > 0
+"""
+
+
+def _times(
+    rows: Iterable[Mapping[str, Any]], alias: Callable[[str], str]
+) -> Iterator[AnnotationTimes]:
+    """Yield quartiles, of all together first."""
+    named = [(row["annotator"] and alias(row["annotator"]), row) for row in rows]
+    for annotator, row in sorted(named, key=lambda each: each[0] or ""):
+        yield AnnotationTimes(annotator, row["answers"], *(row["quartiles"] or (None,) * 3))
 
 
 def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
@@ -280,7 +279,7 @@ def _disputed(
     project: Project,
     disputed: Mapping[str, Decision],
     ratings: Sequence[Rating],
-    aliases: Mapping[str, str],
+    alias: Callable[[str], str],
 ) -> Iterator[DisputedItem]:
     answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for rating in sorted(ratings, key=lambda rating: rating.rater):
@@ -300,7 +299,7 @@ def _disputed(
             str(data.get("title") or ""),
             answers[item],
             decision.values if settled else None,
-            aliases[decision.answers[0].annotator] if settled else None,
+            alias(decision.answers[0].annotator) if settled else None,
             len(set(answers[item].values())) == 1,
             {
                 panel.removesuffix("_panel"): text_of_panel(str(data[panel]))[:_LONGEST_TEXT]
@@ -308,22 +307,3 @@ def _disputed(
                 if panel in data and panel != "note"
             },
         )
-
-
-def _times(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterator[AnnotationTimes]:
-    by_annotator: dict[str, list[float]] = defaultdict(list)
-    for answer in answers:
-        seconds = by_annotator[aliases[answer.annotator]]
-        if answer.seconds is not None:
-            seconds.append(answer.seconds)
-    if by_annotator:
-        yield _quartiles(None, [*chain(*by_annotator.values())])
-    for annotator, seconds in sorted(by_annotator.items()):
-        yield _quartiles(annotator, seconds)
-
-
-def _quartiles(annotator: str | None, seconds: Sequence[float]) -> AnnotationTimes:
-    if not seconds:
-        return AnnotationTimes(annotator, 0, None, None, None)
-    lower, median, upper = (float(quantile) for quantile in np.quantile(seconds, [0.25, 0.5, 0.75]))
-    return AnnotationTimes(annotator, len(seconds), lower, median, upper)

@@ -210,7 +210,7 @@ def _subject(name: str) -> tuple[Column, ...]:
 ANNOTATIONS = table(
     "annotations",
     "What annotators answered, one file per project in `annotations/PROJECT/`: one row per "
-    "field of each answer ever seen. Answers that do not count stay, with the reason.",
+    "field of each answer of the last pull. Answers that do not count stay, with the reason.",
     *_subject("`pair:OWNER/NAME#ISSUE+PULL`, `issue:OWNER/NAME#ISSUE`, or the row's `id`"),
     count("task", "its id on the server"),
     count("annotation", "the answer's id on the server"),
@@ -220,7 +220,7 @@ ANNOTATIONS = table(
     flag("counts"),
     text(
         "problem",
-        "why it does not count: `skipped`, `deleted`, `superseded`, `surplus`, `own-case`, "
+        "why it does not count: `skipped`, `superseded`, `surplus`, `own-case`, "
         "`unknown-annotator`, `unknown-choice`, `unknown-name`, `several-choices`, "
         "`contradiction`, `missing-answer`, `malformed`",
     ),
@@ -233,7 +233,7 @@ ANNOTATIONS = table(
     number("seconds", "time spent on the answer, as measured by the server"),
     time("created_at"),
     time("updated_at"),
-    order=("repo", "subject_id", "task", "annotation", "field"),
+    order=("subject_id", "annotation", "field"),
 )
 
 DECISIONS = table(
@@ -244,5 +244,5 @@ DECISIONS = table(
     text("how", "`agreed`, `adjudicated`, `conflict`, `unfinished`"),
     texts("annotators", "the annotators' pseudonyms"),
     time("decided_at", "time of the last of these answers"),
-    order=("repo", "subject_id"),
+    order=("subject_id",),
 )

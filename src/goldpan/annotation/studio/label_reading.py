@@ -1,4 +1,4 @@
-"""Reading a sample of a dataset's rows, in a terminal or in Label Studio; judgements are kept.
+"""Reading a sample of a dataset's rows in a terminal; judgements are kept.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
 Readers do not see the judgements of others. They are asked what the form for Label Studio asks, and
@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
 
-from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
 from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.result import count
 from goldpan.core.sanitize import printable
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter, Terminal, clean
+from goldpan.core.terminal import Terminal, clean
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,
@@ -36,9 +34,7 @@ from goldpan.datasets.gold import (
 from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
-_READINGS = ".readings.csv"
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-"""The name of a folder in the Hub's cache."""
+_HUB_FOLDER = re.compile(r"[0-9a-f]{40}")
 _ANSWERS, _PAIRS, _FILES = KINDS
 _ASKED: Mapping[str, tuple[GoldKind, str]] = {
     "qa": (_ANSWERS, "question-answer"),
@@ -50,21 +46,13 @@ _ASKED: Mapping[str, tuple[GoldKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnRow:
-    """A row of a sample, as annotators see it."""
-
-    item: Item
-    task: StudioTask
-
-
-@dataclass(frozen=True, slots=True)
 class LabelSample:
     """Rows drawn from a dataset, and the file of the judgements of them."""
 
     kind: GoldKind
     form: Form
-    rows: tuple[DrawnRow, ...]
-    """In the order in which the seed draws them."""
+    rows: Sequence[tuple[Item, StudioTask]]
+    """As annotators see them, in the order in which the seed draws them."""
     path: Path
     dataset: str
     """The digest of all its rows."""
@@ -76,11 +64,6 @@ class LabelSample:
         judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
         keep_judgement(self.path, self.kind, judgement)
 
-    def judged_by(self, reader: str) -> set[Item]:
-        """Return the rows that a reader has judged so far."""
-        kept = read_judgements(self.path, self.kind)
-        return {each.item for each in kept if each.reader == reader}
-
 
 def readings_path(directory: Path) -> Path:
     """Return the default file of judgements, which lies beside the dataset.
@@ -88,9 +71,9 @@ def readings_path(directory: Path) -> Path:
     The file for a dataset in the Hub's cache lies in the current folder.
     """
     absolute = directory.absolute()
-    if _COMMIT.fullmatch(absolute.name):
-        return Path(f"{read_provenance(directory)['family']}{_READINGS}")
-    return absolute.with_name(f"{absolute.name}{_READINGS}")
+    if _HUB_FOLDER.fullmatch(absolute.name):
+        return Path(f"{read_provenance(directory)['family']}.readings.csv")
+    return absolute.with_name(f"{absolute.name}.readings.csv")
 
 
 def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSample:
@@ -107,25 +90,24 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             "goldpan annotate",
         )
     kind, name = _ASKED[family]
-    form = find_form(name)
-    kept = read_judgements(path, kind)
+    form, kept = find_form(name), read_judgements(path, kind)
+    repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
     if kept and kept[0].seed != seed:
         raise UsageError(
             f"{path} holds a sample drawn by the seed {kept[0].seed}",
             f"Give --seed {kept[0].seed}, or another file with --output",
         )
-    drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
-    drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
-    rows = tuple(
-        DrawnRow((row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row))
-        for row in drawn
-    )
-    repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
     if kept and not repos & {each.item[0] for each in kept}:
         raise UsageError(
             f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
             "Give another file with --output",
         )
+    drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
+    drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
+    rows = [
+        ((row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row))
+        for row in drawn
+    ]
     return LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
 
 
@@ -134,8 +116,10 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
 
     Raises `UsageError` where rows are left and there is no terminal.
     """
-    judged = sample.judged_by(checked_reader(reader))
-    left = [row for row in enumerate(sample.rows, 1) if row[1].item not in judged]
+    reader = checked_reader(reader)
+    kept = read_judgements(sample.path, sample.kind)
+    judged = {each.item for each in kept if each.reader == reader}
+    left = [row for row in enumerate(sample.rows, 1) if row[1][0] not in judged]
     if left and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"There is no terminal in which {reader} could read {count(len(left), 'row')}",
@@ -145,15 +129,16 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
     question = sample.form.configuration.question(sample.form.decides)
     keys = {str(key): label for key, label in enumerate(sample.kind.labels, 1)} | {"0": CANNOT_TELL}
     choices = [f"{key} {question.labels[label]}" for key, label in keys.items()]
-    for done, (place, drawn) in enumerate(left, len(sample.rows) - len(left)):
+    total = len(sample.rows)
+    for done, (place, (item, task)) in enumerate(left, total - len(left)):
         terminal.print()
-        title = f"Row {place:,} of {len(sample.rows):,} · {drawn.task.key.subject_id}"
-        terminal.rule(clean(title, "bold"))
-        state = f"{reader} has judged {done:,}, {len(sample.rows) - done:,} left"
-        terminal.print(clean(state, "dim"))
+        terminal.rule(clean(f"Row {place:,} of {total:,} · {task.key.subject_id}", "bold"))
+        terminal.print(clean(f"{reader} has judged {done:,}, {total - done:,} left", "dim"))
         for panel in sample.form.configuration.panels:
-            for line in _lines(text_of_panel(drawn.task.panels[panel]), terminal):
-                terminal.print(Text.assemble(("│ ", "dim"), line))
+            text = printable(text_of_panel(task.panels[panel])).expandtabs(4)
+            for line in text.split("\n"):
+                for row in Text(line).wrap(terminal, max(20, terminal.width - 2)) or [Text()]:
+                    terminal.print(Text.assemble(("│ ", "dim"), row))
         key = ""
         while key not in keys:
             terminal.print(clean(question.words or "", "bold"))
@@ -161,39 +146,5 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
             key = (sys.stdin.readline() or "q").strip()
             if key == "q":
                 return
-        sample.keep(drawn.item, reader, keys[key])
+        sample.keep(item, reader, keys[key])
         terminal.print(clean(f"Kept: {question.labels[keys[key]]}", "bold"))
-
-
-def _lines(text: str, terminal: Terminal) -> Iterator[Text]:
-    width = max(20, terminal.width - 2)
-    for line in printable(text).expandtabs(4).split("\n"):
-        yield from Text(line).wrap(terminal, width) or [Text()]
-
-
-def read_in_studio(
-    workspace: WorkspaceLayout, server: Server, name: str, sample: LabelSample, reporter: Reporter
-) -> str:
-    """Push the rows that a project lacks, and keep the answers of its annotators.
-
-    Returns the address where they begin. An answer on another reply than the row has now is of a
-    row that changed, and not kept.
-    """
-    from goldpan.annotation.studio.annotations import stored_annotations
-    from goldpan.annotation.studio.project import open_project
-    from goldpan.annotation.studio.pull import collect
-    from goldpan.annotation.studio.push import push
-
-    form = sample.form
-    pushed = push(workspace, server, name, form, [drawn.task for drawn in sample.rows], reporter)
-    collect(workspace, server, name, reporter)
-    items = {
-        (drawn.task.key.subject_id, drawn.task.key.comment): drawn.item for drawn in sample.rows
-    }
-    for answer in stored_annotations(open_project(workspace, name)):
-        item = items.get((answer.key.subject_id, answer.key.comment))
-        if item is not None and answer.problem is None:
-            (value,) = answer.chosen(form.decides)
-            label = form.gold.get(value, value)
-            sample.keep(item, answer.annotator, label, answer.reason)
-    return pushed.page
