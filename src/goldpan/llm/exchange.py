@@ -138,6 +138,8 @@ class RequestOutcome(Generic[T_co]):
     """The model's output, verbatim, whether it is an answer or not."""
     fields: tuple[str, ...] = ()
     """What was sent of the request, where that is known."""
+    problem: str = ""
+    """What is wrong with a text that is malformed."""
 
     @property
     def final(self) -> bool:
@@ -175,8 +177,9 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
         return outcome("truncated", content)
     try:
         answer = read(without_thoughts(content))
-    except ValueError as problem:
-        return outcome("malformed", f"{problem}: {content or 'the reply is empty'}")
+    except ValueError as error:
+        failed = outcome("malformed", f"{error}: {content or 'the reply is empty'}")
+        return replace(failed, problem=str(error))
     return RequestOutcome(answer, None, "", usage, content, reply.fields)
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from goldpan.core.sanitize import line
 from goldpan.core.terminal import Reporter
+from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.dialect import Dialect
@@ -134,6 +136,9 @@ class Question(Generic[ShownT, AnswerT]):
     """Returns what the model sees with the texts halved so many times, and the request."""
     read: Callable[[str], AnswerT]
     """Makes an answer of the model's text; raises `ValueError` where it is none."""
+    complain: Callable[[ShownT, AnswerT], str | None] | None = None
+    """Returns what is wrong with an answer to what the model saw. With it, a model is asked once
+    more where its reply is no answer or a wrong one, and told why; without it never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,8 @@ class Attempt(Generic[ShownT, AnswerT]):
     request: ModelRequest
     outcome: RequestOutcome[AnswerT] | None
     """None where it was not asked."""
+    before: ModelRequest | None = None
+    """The request whose reply could not stand, where this one asks once more."""
 
 
 class Planner(Generic[ShownT, AnswerT]):
@@ -169,7 +176,16 @@ class Planner(Generic[ShownT, AnswerT]):
             outcome = None if reply is None else understand(reply, question.read)
             if outcome is None or outcome.failure != "context-overflow":
                 break
-        return Attempt(shown, request, outcome)
+        first = Attempt(shown, request, outcome)
+        problem = _problem(question, first)
+        if outcome is None or problem is None:
+            return first
+        again = _asked_again(request, outcome.text, problem)
+        reply = self.store.reply(again.key)
+        second = None if reply is None else understand(reply, question.read)
+        if second and second.failure == "context-overflow":
+            return first
+        return Attempt(shown, again, second, before=request)
 
     def first_open(self) -> Question[ShownT, AnswerT] | None:
         """Return the first question that the store does not answer."""
@@ -186,15 +202,16 @@ class Planner(Generic[ShownT, AnswerT]):
         expected = at_most = 0.0
         for question in self._questions():
             attempt = self.last(question)
-            request, usage = attempt.request, self.store.usage(attempt.request.key)
+            if attempt.before is not None:
+                self._count(attempt.before, answered, budget)
+            request = attempt.request
             if attempt.outcome is None and request.key not in missing:
                 missing.add(request.key)
                 tokens += len(request.data) // BYTES_A_TOKEN
                 expected += budget.expected(request)
                 at_most += budget.most(request)
-            elif usage and request.key not in answered:
-                answered.add(request.key)
-                budget.add(request.model, usage[0], batch=usage[1], before=True)
+            else:
+                self._count(request, answered, budget)
         priced = all(model in self._settings.prices for model in self._settings.models)
         return RequestEstimate(
             len(missing),
@@ -205,6 +222,13 @@ class Planner(Generic[ShownT, AnswerT]):
             budget.paid_before,
             urlsplit(self._settings.base_url).netloc,
         )
+
+    def _count(self, request: ModelRequest, answered: set[str], budget: CostBudget) -> None:
+        """Count a request that the store answers, once."""
+        usage = self.store.usage(request.key)
+        if usage and request.key not in answered:
+            answered.add(request.key)
+            budget.add(request.model, usage[0], batch=usage[1], before=True)
 
     def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
         """Ask the open questions, in rounds: a text that was too long is cut.
@@ -242,3 +266,28 @@ class Planner(Generic[ShownT, AnswerT]):
             if attempt.outcome is None and attempt.request.key not in seen:
                 seen.add(attempt.request.key)
                 yield PendingRequest(attempt.request, question.read)
+
+
+def _problem(question: Question[ShownT, AnswerT], attempt: Attempt[ShownT, AnswerT]) -> str | None:
+    """Return what a model is to be told of its reply, None where the reply can stand."""
+    outcome = attempt.outcome
+    if question.complain is None or outcome is None:
+        return None
+    if outcome.answer is None:
+        return outcome.problem or None
+    return question.complain(attempt.shown, outcome.answer)
+
+
+_LONGEST = 4_000
+"""Characters of a reply that is shown to its model again."""
+
+
+def _asked_again(request: ModelRequest, text: str, problem: str) -> ModelRequest:
+    """Return the request again, with the reply to it and what was wrong with that."""
+    told = f"That is no answer: {line(problem, 300)}. Answer again, with the JSON object alone."
+    messages = [
+        *request.body["messages"],
+        {"role": "assistant", "content": without_thoughts(text)[:_LONGEST] or "(nothing)"},
+        {"role": "user", "content": told},
+    ]
+    return ModelRequest(request.prompt, {**request.body, "messages": messages})
