@@ -25,14 +25,17 @@ from goldpan.llm.exchange import (
     ModelRequest,
     PendingRequest,
     RequestOutcome,
+    answer_to,
     connect,
-    understand,
 )
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.settings import EndpointSettings
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
+_DEAD = 30
+"""Requests in a row, after a success, that never came through, after which it is given up."""
+_UNHEARD = ("timeout", "no-connection")
 
 
 class Asker:
@@ -43,16 +46,17 @@ class Asker:
         endpoint: Endpoint,
         store: ResponseStore,
         budget: CostBudget,
-        concurrency: int,
+        settings: EndpointSettings,
         done: Callable[[], None],
     ) -> None:
         self._endpoint = endpoint
         self._store = store
         self._budget = budget
-        self._concurrency = concurrency
+        self._concurrency = settings.concurrency
+        self._other_name = settings.answers_as
         self._done = done
         self._under_way: dict[Future[ModelReply], PendingRequest] = {}
-        self._failed = 0
+        self._failed = self._unheard = 0
         self._succeeded = False
         self.sent = 0
 
@@ -87,8 +91,9 @@ class Asker:
         for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
             outcome = self._keep(future)
             self._failed = 0 if outcome.final else self._failed + 1
+            self._unheard = self._unheard + 1 if outcome.failure in _UNHEARD else 0
             self._succeeded = self._succeeded or outcome.final
-            if self._failed >= _PATIENCE and not self._succeeded:
+            if self._unheard >= _DEAD or (self._failed >= _PATIENCE and not self._succeeded):
                 raise GivenUpError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
@@ -98,7 +103,7 @@ class Asker:
     def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
         pending = self._under_way.pop(future)
         request, reply = pending.request, future.result()
-        outcome = understand(reply, pending.read)
+        outcome = answer_to(request, reply, pending.read, self._other_name)
         usage = self._store.keep(request, reply, outcome)
         self._budget.settle(request.key, request.model, usage, batch=False)
         self._done()
@@ -173,7 +178,7 @@ class Planner(Generic[ShownT, AnswerT]):
         for cuts in range(CUTS):
             shown, request = question.make(cuts)
             reply = self.store.reply(request.key)
-            outcome = None if reply is None else understand(reply, question.read)
+            outcome = None if reply is None else self._outcome(request, reply, question)
             if outcome is None or outcome.failure != "context-overflow":
                 break
         first = Attempt(shown, request, outcome)
@@ -182,10 +187,15 @@ class Planner(Generic[ShownT, AnswerT]):
             return first
         again = _asked_again(request, outcome.text, problem)
         reply = self.store.reply(again.key)
-        second = None if reply is None else understand(reply, question.read)
+        second = None if reply is None else self._outcome(again, reply, question)
         if second and second.failure == "context-overflow":
             return first
         return Attempt(shown, again, second, before=request)
+
+    def _outcome(
+        self, request: ModelRequest, reply: ModelReply, question: Question[ShownT, AnswerT]
+    ) -> RequestOutcome[AnswerT]:
+        return answer_to(request, reply, question.read, self._settings.answers_as)
 
     def first_open(self) -> Question[ShownT, AnswerT] | None:
         """Return the first question that the store does not answer."""
@@ -241,7 +251,7 @@ class Planner(Generic[ShownT, AnswerT]):
             return SentRequest(0, True)
         settings, store, known = self._settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
-            asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
+            asker = Asker(endpoint, store, budget, settings, task.advance)
             batcher = Batcher(endpoint, store, budget, settings, task.advance, reporter.note)
             while True:
                 before = asker.sent + batcher.sent
