@@ -130,6 +130,8 @@ PASSAGES = (
     "The **parser** does not free `buffer_size` when [the header](https://x.y/z) is read twice.",
     "> It was introduced in 2.14; call `reset()` before you open the second file,\nor it leaks.",
     "We accept only signed tags, as the server is unable to check 12 of the unsigned ones.",
+    "Call reset() before you open the second file, or it leaks in 14 of the other server's rooms.",
+    "It says that the other server in the second room cannot be reached.",
 )
 
 
@@ -143,6 +145,7 @@ PASSAGES = (
         "It was introduced in 2.14; […] before you open the second file",
         "as the server is unable to chekc 12 of the unsigned ones",
         "“We accept only signed tags”",
+        "We accept only signed tags, as the server is una",
     ],
 )
 def test_quotes_are_found_as_people_would_find_them(quote: str) -> None:
@@ -160,6 +163,8 @@ def test_quotes_are_found_as_people_would_find_them(quote: str) -> None:
         "It was introduced in 2.1",
         "We accept only signed tags, as the ser",
         "We never accept only signed tags",
+        "call reset() before you open the second file, or it leaks in 1",
+        "the other server in the second room can",
         "The parser ... it leaks",
         "the header is read twice ... The parser does not free",
         "the parser does not free ... before you open the second file",

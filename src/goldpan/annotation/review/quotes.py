@@ -23,7 +23,7 @@ _STRAIGHT = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
 _ELLIPSIS = re.compile(r"\[(?:\.{3}|\u2026)\]|\((?:\.{3}|\u2026)\)|\.{3,}|\u2026")
 _ENDS = " \t\n.,;:!?\"'()[]"
 _FEWEST_WORDS = 3  # of a passage beside an ellipsis
-_CUT_OFF = 300  # characters from which on a server's limit may have cut a quote within a word
+_CUT_OFF = 40  # characters from which on a quote may end within a word, cut by some limit
 _WORDS_FOR_A_TYPO = 4
 _LETTERS_FOR_A_TYPO = 5
 _NUMBER = re.compile(r"\s*(?:\[(\d{1,6})\].*|(\d{1,6})\.?)\s*", re.DOTALL)
@@ -104,7 +104,7 @@ def _is_in(quote: str, text: str) -> bool:
 
 def _find(passage: str, text: str, start: int) -> int | None:
     """Return where a passage of whole words ends in the text; None where it is not in it."""
-    end = "" if len(passage) >= _CUT_OFF else r"(?!\w|'\w|\.\d)"
+    end = r"(?!\d|'\w|\.\d|not\b)" if len(passage) >= _CUT_OFF else r"(?!\w|'\w|\.\d)"
     found = re.compile(rf"(?<!\w)(?<!\d\.){re.escape(passage)}{end}").search(text, start)
     return found.end() if found else _find_with_typo(passage, text, start)
 
