@@ -371,6 +371,23 @@ def test_confusion_precision_recall_and_kappa() -> None:
     assert group.kappa.low < group.kappa.value < group.kappa.high
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        ("k" * 20 + "d" * 20, "k" * 19 + "d" * 21, "19 of 40: it helps"),
+        ("kd" * 20, "kkdd" * 10, "do not show that it helps"),
+        ("?" * 8, "kd" * 4, "do not show that it helps"),
+    ],
+)
+def test_a_model_that_does_not_help_is_said_to_be_so(ours: str, theirs: str, words: str) -> None:
+    result = compare(ours, theirs)
+    (group,) = result.groups
+    assert group.helps is words.endswith(": it helps")
+    assert words.rpartition(": ")[2] in " ".join(str(result).split())
+    assert group.without_model == wilson(theirs.count("k"), len(theirs))
+    assert group.undecided == wilson(ours.count("?"), len(ours))
+
+
 def test_who_judged_alone_is_counted_and_who_disagrees_is_listed() -> None:
     calibration = compare("kkd.k", "dkdk.")
     assert (calibration.only_model, calibration.only_people) == (1, 1)
