@@ -29,10 +29,14 @@ sys.stdin.read()
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Give the address of a server whose model babbles; its weights go into a directory."""
-    path = folder / "tiny.gguf"
-    write_model(path)
+def serving(folder: Path, model: Path | None = None) -> Iterator[str]:
+    """Give the address of a server of a model, else of one that babbles.
+
+    The log, and the weights of that one, go into the folder.
+    """
+    path = model or folder / "tiny.gguf"
+    if model is None:
+        write_model(path)
     command = [sys.executable, "-c", _SERVE, str(path)]
     with (
         (folder / "log").open("w+", errors="replace") as log,

@@ -88,6 +88,8 @@ class OpenAIServer(LocalServer):
         self.key = key
         self.chats: list[Body] = []
         """Bodies of requests, those of batches too, in the order in which they came."""
+        self.models: list[Body] = [{"id": "judge", "object": "model"}]
+        """What is listed; an endpoint without a list where it is empty."""
         self.batches: dict[str, Job] = {}
         self.lose: set[int] = set()
         """Places of lines that a batch gives no answer to, as when it expires."""
@@ -117,6 +119,8 @@ class OpenAIServer(LocalServer):
         match (asked.method, *words):
             case ("POST", "chat", "completions"):
                 return self.chat(json.loads(asked.body))
+            case ("GET", "models") if self.models:
+                return Answer(body={"object": "list", "data": self.models})
             case ("POST", "files"):
                 return Answer(body=self.upload(asked.body, asked.headers["Content-Type"]))
             case ("POST", "batches"):

@@ -58,7 +58,7 @@ def seen_of(lab: WorkspaceLayout) -> str:
     """Return what a model is shown of the only issue."""
     with OpenAIServer(keeps) as server:
         review(lab, server)
-        (body,) = server.chats
+        body, *_ = server.chats
     return prompt_text(body)
 
 
@@ -139,6 +139,68 @@ def test_what_failed_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
         before = len(server.chats)
         assert review(lab, server).keep == {"question-answer": 3}
         assert [number(body) for body in server.chats[before:]] == [2]
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_a_reply_that_breaks_the_form_is_asked_once_more(tmp_path: Path, mended: bool) -> None:
+    def model(body: Body) -> Said:
+        again = len(body["messages"]) > 2
+        return answer("keep", QUOTE) if again and mended else Said("Sure, I keep it")
+
+    lab = workspace(tmp_path, 1)
+    prices = {"prices": PRICES}
+    with OpenAIServer(model) as server:
+        done = review(lab, server, **prices)
+        assert (done.keep == {"question-answer": 1}) is mended
+        assert (done.reasons == {}) is mended and (mended or done.reasons == {"malformed": 1})
+        first, second = server.chats
+        assert second["messages"][:2] == first["messages"]
+        assert second["messages"][2] == {"role": "assistant", "content": "Sure, I keep it"}
+        assert "there is no JSON object" in second["messages"][3]["content"]
+        again = review(lab, server, **prices)
+        assert len(server.chats) == 2
+    assert (again.keep, again.sent, again.answered) == (done.keep, 0, 2)
+    assert again.cost_before == pytest.approx(done.cost) and done.complete is mended
+
+
+def test_a_quote_that_is_not_in_the_texts_is_asked_for_once_more(tmp_path: Path) -> None:
+    def model(body: Body) -> Said:
+        told = "\n".join(message["content"] for message in body["messages"][2:])
+        return answer("keep", QUOTE if "words that nobody wrote" in told else BAD)
+
+    with OpenAIServer(model) as server:
+        done = review(workspace(tmp_path, 1), server)
+        assert (done.keep, len(server.chats)) == ({"question-answer": 1}, 2)
+
+
+BAD = "words that nobody wrote"
+
+
+def test_evidence_is_pointed_at_by_numbers_of_sentences(tmp_path: Path) -> None:
+    lab = workspace(tmp_path, 2)
+
+    def model(body: Body) -> Said:
+        text = prompt_text(body)
+        mark = re.search(rf"\[(\d+)\] {QUOTE}", text)
+        assert mark
+        assert "[1] Leak" in text
+        items = body["response_format"]["json_schema"]["schema"]["properties"]["evidence"]["items"]
+        assert items == {"type": "integer"}
+        assert "numbers" in body["messages"][0]["content"]
+        chosen: Any = int(mark[1]) if number(body) == 1 else 99
+        said = {"evidence": [chosen], "reasons": [], "verdict": "keep", "confidence": 0.9}
+        return Said(orjson.dumps(said).decode())
+
+    with OpenAIServer(model) as server:
+        review(lab, server, evidence="numbers")
+        assert len(server.chats) == 3
+        assert (
+            "quotes: 99, and evidence must be numbers"
+            in server.chats[-1]["messages"][-1]["content"]
+        )
+    first, second = rows(lab)[1], rows(lab)[2]
+    assert re.fullmatch(rf"comment [0-9]+: {QUOTE} of box 1", first["evidence"])
+    assert (second["keep"], second["reason"]) == (None, "quote-not-found")
 
 
 def test_a_second_run_is_free_and_gives_the_same_bytes(tmp_path: Path) -> None:

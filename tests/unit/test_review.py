@@ -11,11 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.review.calibration import Key, calibrate, read_traits
+from goldpan.annotation.review.quotes import (
+    Shown,
+    missing_evidence,
+    missing_quotes,
+    number_sentences,
+    quotations,
+)
 from goldpan.annotation.review.request import (
     answer_schema,
     load_prompt,
     load_review_settings,
-    missing_quotes,
     parse_answer,
 )
 from goldpan.annotation.review.stored import read_reviews, with_reviews
@@ -117,11 +123,93 @@ def test_answers_are_strict() -> None:
 def test_quotes_are_looked_for_with_white_space_aside() -> None:
     texts = ["The pump\n  leaks at\tthe seam", "Tighten it"]
     assert missing_quotes(["pump leaks at the seam", "Tighten it "], texts) == []
-    assert missing_quotes(["The pump leaks. ", "seam Tighten", ""], texts) == [
-        "The pump leaks. ",
-        "seam Tighten",
-        "",
-    ]
+    assert missing_quotes(["The pump leaks. ", "seam Tighten", ""], texts) == ["seam Tighten", ""]
+
+
+PASSAGES = (
+    "The **parser** does not free `buffer_size` when [the header](https://x.y/z) is read twice.",
+    "> It was introduced in 2.14; call `reset()` before you open the second file,\nor it leaks.",
+    "We accept only signed tags, as the server is unable to check 12 of the unsigned ones.",
+    "Call reset() before you open the second file, or it leaks in 14 of the other server's rooms.",
+    "It says that the other server in the second room cannot be reached.",
+)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "the parser DOES not free buffer_size",
+        "does not free `buffer_size` when the header is read twice",
+        "call reset() before you open the second file, or it leaks",
+        "The parser does not free ... the header is read twice",
+        "It was introduced in 2.14; […] before you open the second file",
+        "as the server is unable to chekc 12 of the unsigned ones",
+        "“We accept only signed tags”",
+        "We accept only signed tags, as the server is una",
+    ],
+)
+def test_quotes_are_found_as_people_would_find_them(quote: str) -> None:
+    assert missing_quotes([quote], PASSAGES) == []
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "the parser does free buffer_size",
+        "able to check 12 of the unsigned ones",
+        "as the server is unable to check 13 of the unsigned ones",
+        "as the servre is unable to chekc 12 of the unsigned ones",
+        "It was introduced in 2.15; call reset()",
+        "It was introduced in 2.1",
+        "We accept only signed tags, as the ser",
+        "We never accept only signed tags",
+        "call reset() before you open the second file, or it leaks in 1",
+        "the other server in the second room can",
+        "The parser ... it leaks",
+        "the header is read twice ... The parser does not free",
+        "the parser does not free ... before you open the second file",
+        "... … ...",
+        "**",
+    ],
+)
+def test_what_is_not_said_is_no_quote(quote: str) -> None:
+    assert missing_quotes([quote], PASSAGES) == [quote]
+
+
+def test_sentences_bear_numbers_and_code_none() -> None:
+    parts = (
+        PromptPart("title", "It leaks"),
+        PromptPart("body", "See v1.2, e.g. here. Then\nit stops!\n\n* one\n* two 3"),
+        PromptPart("change", "+ free(x);", "code"),
+    )
+    numbered, sentences = number_sentences(parts)
+    texts = [part.text for part in numbered]
+    body = "[2] See v1.2, e.g. here. [3] Then\nit stops!\n\n[4] * one\n[5] * two 3"
+    assert texts == ["[1] It leaks", body, "+ free(x);"]
+    shown = Shown(tuple(part.text for part in parts), sentences)
+    good = ["1", "[3]", "5.", " 2 ", "[4] whatever it says", "free(x)"]
+    assert missing_evidence(good, shown) == []
+    assert missing_evidence(["0", "6", "[77]", "3 bolts"], shown) == ["0", "6", "[77]", "3 bolts"]
+    assert quotations(["3", "it leaks"], shown) == ("Then\nit stops!", "it leaks")
+    assert missing_evidence(["1"], Shown(("It leaks",))) == ["1"]
+
+
+@given(st.data())
+def test_altered_quotes_are_refused(data: st.DataObject) -> None:
+    """A word taken away, put in, doubled, swapped with its neighbor or replaced by another."""
+    words = data.draw(st.sampled_from(PASSAGES)).replace("**", "").replace("`", "").split()[1:]
+    words = [word for word in words if "](" not in word]
+    start = data.draw(st.integers(0, len(words) - 6))
+    chosen = words[start : start + data.draw(st.integers(5, 9))]
+    place = data.draw(st.integers(1, len(chosen) - 2))
+    other = data.draw(st.sampled_from(["never", "because", "77", "memory", "not", "allowed"]))
+    altered = {
+        "less": [*chosen[:place], *chosen[place + 1 :]],
+        "more": [*chosen[:place], other, *chosen[place:]],
+        "other": [*chosen[:place], other, *chosen[place + 1 :]],
+    }[data.draw(st.sampled_from(["less", "more", "other"]))]
+    quote = " ".join(altered)
+    assert missing_quotes([quote], PASSAGES) == [quote]
 
 
 def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
@@ -281,6 +369,23 @@ def test_confusion_precision_recall_and_kappa() -> None:
     assert group.kappa.low is not None
     assert group.kappa.high is not None
     assert group.kappa.low < group.kappa.value < group.kappa.high
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        ("k" * 20 + "d" * 20, "k" * 19 + "d" * 21, "19 of 40: it helps"),
+        ("kd" * 20, "kkdd" * 10, "do not show that it helps"),
+        ("?" * 8, "kd" * 4, "do not show that it helps"),
+    ],
+)
+def test_a_model_that_does_not_help_is_said_to_be_so(ours: str, theirs: str, words: str) -> None:
+    result = compare(ours, theirs)
+    (group,) = result.groups
+    assert group.helps is words.endswith(": it helps")
+    assert words.rpartition(": ")[2] in " ".join(str(result).split())
+    assert group.without_model == wilson(theirs.count("k"), len(theirs))
+    assert group.undecided == wilson(ours.count("?"), len(ours))
 
 
 def test_who_judged_alone_is_counted_and_who_disagrees_is_listed() -> None:

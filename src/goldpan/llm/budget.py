@@ -10,7 +10,7 @@ from goldpan.llm.settings import EndpointSettings, Price
 _MILLION = 1_000_000
 BYTES_A_TOKEN = 4
 """Average for English and code, about."""
-_ANSWER = 250
+ANSWER_TOKENS = 250
 """Tokens of an answer, about."""
 _OVERHEAD = 256
 """Tokens that a chat format may add to a request."""
@@ -81,7 +81,7 @@ class CostBudget:
 
     def expected(self, request: ModelRequest) -> float:
         """Return the probable cost of a request."""
-        answer = min(_ANSWER, self._settings.max_tokens)
+        answer = min(ANSWER_TOKENS, self._settings.max_tokens)
         return self._cost(request, len(request.data) // BYTES_A_TOKEN, answer)
 
     def _cost(self, request: ModelRequest, inputs: int, outputs: int) -> float:

@@ -81,6 +81,7 @@ Failure = Literal[
     "truncated",  # the answer was longer than the most tokens
     "malformed",  # the answer does not follow the schema
     "context-overflow",  # the texts do not fit, however short they are cut
+    "other-model",  # another model answered than the one that was asked
     "bad-request",  # the endpoint does not take the request
     "rate-limited",  # again and again
     "server-error",
@@ -138,11 +139,64 @@ class RequestOutcome(Generic[T_co]):
     """The model's output, verbatim, whether it is an answer or not."""
     fields: tuple[str, ...] = ()
     """What was sent of the request, where that is known."""
+    problem: str = ""
+    """What is wrong with a text that is malformed."""
 
     @property
     def final(self) -> bool:
         """True where asking again would be a waste."""
         return self.failure is None or self.failure in FINAL
+
+
+def answer_to(
+    request: ModelRequest, reply: ModelReply, read: Callable[[str], T], other_name: str = ""
+) -> RequestOutcome[T]:
+    """Read the reply to a request, as `understand` does.
+
+    It is no answer where the endpoint read a part of the texts alone, or where a model answered of
+    another name than was asked for or is given here; ``any`` stands for all names.
+    """
+    outcome = understand(reply, read)
+    if outcome.failure not in (None, "malformed", "truncated"):
+        return outcome
+    words = sum(_words_in(message["content"]) for message in request.body["messages"])
+    if _SMALLEST_CONTEXT <= outcome.usage.input < words:
+        detail = f"the endpoint read {outcome.usage.input:,} tokens of {words:,} words or more"
+        return replace(outcome, answer=None, failure="context-overflow", detail=detail)
+    served = _json(reply.body).get("model")
+    names = (request.model, other_name)
+    if (
+        not isinstance(served, str)
+        or other_name == "any"
+        or any(same_model(name, served) for name in names)
+    ):
+        return outcome
+    detail = (
+        f"{line(served, 100)} answered for {request.model}; if they are the same, "
+        f"give --set answers_as={line(served, 100)}"
+    )
+    return replace(outcome, answer=None, failure="other-model", detail=detail)
+
+
+_SMALLEST_CONTEXT = 512
+"""Tokens; servers that count fewer in a long request do not count."""
+_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]++(?![^\s.,;:!?])")
+_VERSION = re.compile(r"(?:[-@.:](?:\d{4}-\d\d-\d\d|\d\d-\d\d|\d{3,8}|latest|free|preview))+\Z")
+
+
+def _words_in(text: str) -> int:
+    """Return how many words between blanks a text has: each is a token at least."""
+    return len(_WORD.findall(text))
+
+
+def same_model(name: str, other: str) -> bool:
+    """Tell whether two names are one model's: folders, dates, and the ending of a file aside."""
+    names = [
+        _VERSION.sub("", re.split(r"[/\\]", each.casefold().strip())[-1].removesuffix(".gguf"))
+        for each in (name, other)
+    ]
+    first, second = sorted(names, key=len)
+    return first == second or second.startswith(f"{first}:")
 
 
 def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]:
@@ -171,13 +225,31 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
         return outcome("server-error", f"the reply holds no message: {_words(reply.body)}")
     if finish in _BROKEN:
         return outcome("server-error", f"the endpoint broke off, {finish}: {content}")
+    spoken = without_thoughts(content)
+    silence = ""
+    if not spoken.strip():
+        where = "its text" if content.strip() else thoughts_field(reply)
+        silence = f"only thoughts came, in {where}: raise max_tokens" if where else ""
     if finish in _TOO_LONG:
-        return outcome("truncated", content)
+        return outcome("truncated", silence or content)
     try:
-        answer = read(without_thoughts(content))
-    except ValueError as problem:
-        return outcome("malformed", f"{problem}: {content or 'the reply is empty'}")
+        if silence:
+            raise ValueError(silence)
+        answer = read(spoken)
+    except ValueError as error:
+        failed = outcome("malformed", f"{error}: {content or 'the reply is empty'}")
+        return replace(failed, problem=str(error))
     return RequestOutcome(answer, None, "", usage, content, reply.fields)
+
+
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+
+
+def thoughts_field(reply: ModelReply) -> str:
+    """Return the name of the field with a model's thoughts, empty where there are none."""
+    message = _first(_json(reply.body).get("choices")).get("message")
+    told = message if isinstance(message, dict) else {}
+    return next((name for name in _THOUGHTS if str(told.get(name) or "").strip()), "")
 
 
 _FILTERED = re.compile(

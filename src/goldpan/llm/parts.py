@@ -1,7 +1,7 @@
 """The texts that a model is shown: cut to fit, between fences that they cannot imitate.
 
-The code in the fences is a hash of all the texts: to write it into a text, one would have to know
-the hash of a text that holds its own hash.
+The code in the fences is a hash of all the texts, hashed again while a text holds it. It is short,
+as small models pay for each of its characters.
 
 1. Logs first: of each run of more than 20 lines that a program wrote, the first and the last ten
    stay.
@@ -36,11 +36,11 @@ class PromptPart:
 
 
 def fence_code(parts: Sequence[PromptPart]) -> str:
-    """Return the code that marks the fences of these texts: 32 characters in none of them."""
+    """Return the code that marks the fences of these texts: 8 characters in none of them."""
     data = orjson.dumps([[part.name, part.text] for part in parts])
-    code = hashlib.sha256(data).hexdigest()[:32]
+    code = hashlib.sha256(data).hexdigest()[:8]
     while any(code in part.text for part in parts):
-        code = hashlib.sha256(code.encode()).hexdigest()[:32]
+        code = hashlib.sha256(code.encode()).hexdigest()[:8]
     return code
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from goldpan.core.sanitize import line
 from goldpan.core.terminal import Reporter
+from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.dialect import Dialect
@@ -23,14 +25,17 @@ from goldpan.llm.exchange import (
     ModelRequest,
     PendingRequest,
     RequestOutcome,
+    answer_to,
     connect,
-    understand,
 )
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.settings import EndpointSettings
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
+_DEAD = 30
+"""Requests in a row, after a success, that never came through, after which it is given up."""
+_UNHEARD = ("timeout", "no-connection")
 
 
 class Asker:
@@ -41,16 +46,17 @@ class Asker:
         endpoint: Endpoint,
         store: ResponseStore,
         budget: CostBudget,
-        concurrency: int,
+        settings: EndpointSettings,
         done: Callable[[], None],
     ) -> None:
         self._endpoint = endpoint
         self._store = store
         self._budget = budget
-        self._concurrency = concurrency
+        self._concurrency = settings.concurrency
+        self._other_name = settings.answers_as
         self._done = done
         self._under_way: dict[Future[ModelReply], PendingRequest] = {}
-        self._failed = 0
+        self._failed = self._unheard = 0
         self._succeeded = False
         self.sent = 0
 
@@ -85,8 +91,9 @@ class Asker:
         for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
             outcome = self._keep(future)
             self._failed = 0 if outcome.final else self._failed + 1
+            self._unheard = self._unheard + 1 if outcome.failure in _UNHEARD else 0
             self._succeeded = self._succeeded or outcome.final
-            if self._failed >= _PATIENCE and not self._succeeded:
+            if self._unheard >= _DEAD or (self._failed >= _PATIENCE and not self._succeeded):
                 raise GivenUpError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
@@ -96,7 +103,7 @@ class Asker:
     def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
         pending = self._under_way.pop(future)
         request, reply = pending.request, future.result()
-        outcome = understand(reply, pending.read)
+        outcome = answer_to(request, reply, pending.read, self._other_name)
         usage = self._store.keep(request, reply, outcome)
         self._budget.settle(request.key, request.model, usage, batch=False)
         self._done()
@@ -134,6 +141,9 @@ class Question(Generic[ShownT, AnswerT]):
     """Returns what the model sees with the texts halved so many times, and the request."""
     read: Callable[[str], AnswerT]
     """Makes an answer of the model's text; raises `ValueError` where it is none."""
+    complain: Callable[[ShownT, AnswerT], str | None] | None = None
+    """Returns what is wrong with an answer to what the model saw. With it, a model is asked once
+    more where its reply is no answer or a wrong one, and told why; without it never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +154,8 @@ class Attempt(Generic[ShownT, AnswerT]):
     request: ModelRequest
     outcome: RequestOutcome[AnswerT] | None
     """None where it was not asked."""
+    before: ModelRequest | None = None
+    """The request whose reply could not stand, where this one asks once more."""
 
 
 class Planner(Generic[ShownT, AnswerT]):
@@ -166,10 +178,24 @@ class Planner(Generic[ShownT, AnswerT]):
         for cuts in range(CUTS):
             shown, request = question.make(cuts)
             reply = self.store.reply(request.key)
-            outcome = None if reply is None else understand(reply, question.read)
+            outcome = None if reply is None else self._outcome(request, reply, question)
             if outcome is None or outcome.failure != "context-overflow":
                 break
-        return Attempt(shown, request, outcome)
+        first = Attempt(shown, request, outcome)
+        problem = _problem(question, first)
+        if outcome is None or problem is None:
+            return first
+        again = _asked_again(request, outcome.text, problem)
+        reply = self.store.reply(again.key)
+        second = None if reply is None else self._outcome(again, reply, question)
+        if second and second.failure == "context-overflow":
+            return first
+        return Attempt(shown, again, second, before=request)
+
+    def _outcome(
+        self, request: ModelRequest, reply: ModelReply, question: Question[ShownT, AnswerT]
+    ) -> RequestOutcome[AnswerT]:
+        return answer_to(request, reply, question.read, self._settings.answers_as)
 
     def first_open(self) -> Question[ShownT, AnswerT] | None:
         """Return the first question that the store does not answer."""
@@ -186,15 +212,16 @@ class Planner(Generic[ShownT, AnswerT]):
         expected = at_most = 0.0
         for question in self._questions():
             attempt = self.last(question)
-            request, usage = attempt.request, self.store.usage(attempt.request.key)
+            if attempt.before is not None:
+                self._count(attempt.before, answered, budget)
+            request = attempt.request
             if attempt.outcome is None and request.key not in missing:
                 missing.add(request.key)
                 tokens += len(request.data) // BYTES_A_TOKEN
                 expected += budget.expected(request)
                 at_most += budget.most(request)
-            elif usage and request.key not in answered:
-                answered.add(request.key)
-                budget.add(request.model, usage[0], batch=usage[1], before=True)
+            else:
+                self._count(request, answered, budget)
         priced = all(model in self._settings.prices for model in self._settings.models)
         return RequestEstimate(
             len(missing),
@@ -205,6 +232,13 @@ class Planner(Generic[ShownT, AnswerT]):
             budget.paid_before,
             urlsplit(self._settings.base_url).netloc,
         )
+
+    def _count(self, request: ModelRequest, answered: set[str], budget: CostBudget) -> None:
+        """Count a request that the store answers, once."""
+        usage = self.store.usage(request.key)
+        if usage and request.key not in answered:
+            answered.add(request.key)
+            budget.add(request.model, usage[0], batch=usage[1], before=True)
 
     def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
         """Ask the open questions, in rounds: a text that was too long is cut.
@@ -217,7 +251,7 @@ class Planner(Generic[ShownT, AnswerT]):
             return SentRequest(0, True)
         settings, store, known = self._settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
-            asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
+            asker = Asker(endpoint, store, budget, settings, task.advance)
             batcher = Batcher(endpoint, store, budget, settings, task.advance, reporter.note)
             while True:
                 before = asker.sent + batcher.sent
@@ -242,3 +276,28 @@ class Planner(Generic[ShownT, AnswerT]):
             if attempt.outcome is None and attempt.request.key not in seen:
                 seen.add(attempt.request.key)
                 yield PendingRequest(attempt.request, question.read)
+
+
+def _problem(question: Question[ShownT, AnswerT], attempt: Attempt[ShownT, AnswerT]) -> str | None:
+    """Return what a model is to be told of its reply, None where the reply can stand."""
+    outcome = attempt.outcome
+    if question.complain is None or outcome is None:
+        return None
+    if outcome.answer is None:
+        return outcome.problem or None
+    return question.complain(attempt.shown, outcome.answer)
+
+
+_LONGEST = 4_000
+"""Characters of a reply that is shown to its model again."""
+
+
+def _asked_again(request: ModelRequest, text: str, problem: str) -> ModelRequest:
+    """Return the request again, with the reply to it and what was wrong with that."""
+    told = f"That is no answer: {line(problem, 300)}. Answer again, with the JSON object alone."
+    messages = [
+        *request.body["messages"],
+        {"role": "assistant", "content": without_thoughts(text)[:_LONGEST] or "(nothing)"},
+        {"role": "user", "content": told},
+    ]
+    return ModelRequest(request.prompt, {**request.body, "messages": messages})

@@ -45,6 +45,9 @@ class EndpointSettings:
     """The most tokens of an answer."""
     limit_parameter: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """The name under which the endpoint knows `max_tokens`."""
+    answers_as: str = ""
+    """The name under which the endpoint answers for the model, such as that behind a deployment;
+    ``any`` takes every name. Otherwise answers of other models do not count."""
     max_characters: int = 48_000
     """The most characters of the texts of a request; longer ones are cut by the rule."""
     concurrency: int = 8

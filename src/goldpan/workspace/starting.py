@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
@@ -47,19 +47,61 @@ def trust(self: OpenWorkspace, path: Path | str | None = None) -> Trusted:
     return Trusted(root, found.asks, record_trust(root, files, os.environ))
 
 
-def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
+def doctor(
+    self: OpenWorkspace, *, base_url: str | None = None, model: str | None = None
+) -> Results[Diagnosis]:
     """Check git, disk space, tokens and their limits, extras and servers before a long run.
 
-    Exits with 1 if something will not work.
+    Exits with 1 if something will not work. With --base-url three short requests are sent to a
+    language model: for its context, schema support, thoughts and speed.
 
-    Example: goldpan doctor
+    Example: goldpan doctor --base-url http://127.0.0.1:8080/v1
+
+    Args:
+        base_url (URL): An OpenAI-compatible endpoint to check too, and how long a review of this
+            workspace by the profile default would take there.
+        model (NAME): A model of the endpoint, if it serves several.
     """
     from goldpan.doctor import examine
 
     try:
-        return Results(examine(self.github))
+        found = examine(self.github)
     except UsageError as refused:
-        return Results(examine(self.settings, refused=refused))
+        found = examine(self.settings, refused=refused)
+    if base_url is not None:
+        found += _endpoint(self, base_url, model)
+    return Results(found)
+
+
+def _endpoint(lab: OpenWorkspace, base_url: str, model: str | None) -> list[Diagnosis]:
+    """Return what is found of an endpoint, and what a review of the workspace takes there."""
+    from goldpan.annotation.review.run import ReviewResult
+    from goldpan.doctor import Diagnosis
+    from goldpan.llm.budget import ANSWER_TOKENS
+    from goldpan.llm.check import examine_endpoint
+    from goldpan.llm.settings import EndpointSettings
+    from goldpan.workspace.filtering import review
+
+    key = os.environ.get("OPENAI_API_KEY") or None
+    settings = EndpointSettings((model,) if model else (), base_url, key)
+    check = examine_endpoint(settings)
+    found = [Diagnosis(*finding) for finding in check.findings]
+    if not check.input_rate:
+        return found
+    try:
+        planned = review(lab, model=check.model, base_url=base_url, dry_run=True)
+    except GoldpanError as error:
+        return [*found, Diagnosis("Review", "note", error.problem, error.remedy)]
+    if isinstance(planned, ReviewResult):
+        estimate = planned.estimate
+        requests, tokens = estimate.requests, estimate.input_tokens
+        hours = check.seconds(requests, tokens, ANSWER_TOKENS) / 3600
+        took = f"{hours:,.1f} hours" if hours >= 1 else count(round(hours * 60), "minute")
+        told = (
+            f"{count(requests, 'request')}, {count(tokens, 'token')}: about {took}, one at a time"
+        )
+        found.append(Diagnosis("Review", "ok", told))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,25 @@ class CalibrationGroup:
     kappa: Estimate
     """Where both decided, with a bootstrap interval."""
 
+    @property
+    def without_model(self) -> Estimate:
+        """The share of all subjects that people keep, where they decided (Wilson)."""
+        keep, drop = (
+            sum(people[name] for people in self.confusion.values()) for name in ("keep", "drop")
+        )
+        return wilson(keep, keep + drop)
+
+    @property
+    def helps(self) -> bool:
+        """True where even the low end of the precision is above the share without the model."""
+        share = self.without_model.value
+        return self.precision.low is not None and share is not None and self.precision.low > share
+
+    @property
+    def undecided(self) -> Estimate:
+        """The share of the subjects that the model leaves to people (Wilson)."""
+        return wilson(sum(self.confusion["undecided"].values()), self.subjects)
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration(Result):

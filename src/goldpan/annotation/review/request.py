@@ -13,7 +13,7 @@ output = 10.0
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import jinja2
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from goldpan.annotation.review.quotes import Shown, number_sentences
 from goldpan.annotation.review.subjects import KINDS, ReviewItem
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import Registry, files_in, unknown_name
@@ -44,6 +45,9 @@ class ReviewSettings(EndpointSettings):
     """By subject, a plugin's prompt in place of Goldpan's own."""
     samples: int = 1
     """How often each model is asked, with different seeds; more than one needs a temperature."""
+    evidence: Literal["quotes", "numbers"] = "quotes"
+    """What an answer rests on: passages that the model copies, or numbers of sentences, which a
+    small model gets right more often. Changes of code bear no numbers."""
     bounded_schema: bool = False
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0
@@ -95,27 +99,41 @@ class ReviewAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     evidence: tuple[str, ...] = Field(max_length=20)
+    """Passages, or numbers of sentences."""
     reasons: tuple[str, ...] = Field(max_length=20)
     reply: int | None = None
     """The number of the reply that answers, where the prompt asks for it; 0 for none."""
     verdict: Verdict
     confidence: float = Field(ge=0, le=1)
 
+    @field_validator("evidence", mode="before")
+    @classmethod
+    def _as_texts(cls, value: Any) -> Any:
+        """Take numbers for texts."""
+        if not isinstance(value, list | tuple):
+            return value
+        return [str(each) if isinstance(each, int) else each for each in value]
+
 
 def answer_schema(
-    reasons: Collection[str], *, names_reply: bool = False, bounded: bool = False
+    reasons: Collection[str],
+    *,
+    names_reply: bool = False,
+    bounded: bool = False,
+    sentences: int = 0,
 ) -> dict[str, Any]:
     """Return the JSON schema of an answer whose reasons are among these codes.
 
     `names_reply` adds the number of a reply. `bounded` limits lengths, for servers whose models
-    ramble: llama.cpp and vLLM enforce that, OpenAI refuses such a schema.
+    ramble: llama.cpp and vLLM enforce that, OpenAI refuses such a schema. With `sentences` the
+    evidence is numbers, up to this one.
     """
-    text: dict[str, Any] = {"type": "string"}
+    text: dict[str, Any] = {"type": "integer" if sentences else "string"}
     confidence: dict[str, Any] = {"type": "number"}
     evidence: dict[str, Any] = {"type": "array", "items": text}
     codes: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": sorted(reasons)}}
     if bounded:
-        text["maxLength"] = _LONGEST_QUOTE
+        text |= {"minimum": 1, "maximum": sentences} if sentences else {"maxLength": _LONGEST_QUOTE}
         evidence["maxItems"] = codes["maxItems"] = 3
         confidence = {"enum": _TENTHS}
     properties = {
@@ -170,20 +188,6 @@ def _answer(
     return answer
 
 
-def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the quotes that are in no text, white space aside; an empty one is in none."""
-    normal = [_spaced(text) for text in texts]
-    return [
-        quote
-        for quote in quotes
-        if not (words := _spaced(quote)) or not any(words in text for text in normal)
-    ]
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
-
-
 # Prompts: a rubric for each, in TOML, and the instructions that they share, a Jinja template.
 
 _PLACE = files("goldpan.annotation.review") / "prompts"
@@ -213,9 +217,12 @@ class ReviewPrompt:
         """The prompt's name, version and content in one word."""
         return f"{self.name}@{self.version}-{self.digest}"
 
-    def instructions(self, code: str) -> str:
-        """Return the text of the system message; `code` marks the fences of the data."""
-        return self.template.render(**self.rubric, code=code)
+    def instructions(self, code: str, *, numbered: bool = False) -> str:
+        """Return the text of the system message; `code` marks the fences of the data.
+
+        With `numbered`, evidence is asked for by the numbers of sentences.
+        """
+        return self.template.render(**self.rubric, code=code, numbered=numbered)
 
 
 @cache
@@ -259,33 +266,41 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 def make_request(
     case: ReviewItem, prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings, cuts: int
-) -> tuple[tuple[str, ...], ModelRequest]:
+) -> tuple[Shown, ModelRequest]:
     """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
     most = min(whole, settings.max_characters) >> cuts
     parts = cut(case.parts, most)
-    return tuple(part.text for part in parts), _request(parts, prompt, voter, settings)
+    texts = tuple(part.text for part in parts)
+    sentences: tuple[str, ...] = ()
+    if settings.evidence == "numbers":
+        parts, sentences = number_sentences(parts)
+    return Shown(texts, sentences), _request(parts, len(sentences), prompt, voter, settings)
 
 
 def _request(
-    parts: tuple[PromptPart, ...], prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings
+    parts: tuple[PromptPart, ...],
+    sentences: int,
+    prompt: ReviewPrompt,
+    voter: Voter,
+    settings: ReviewSettings,
 ) -> ModelRequest:
     code = fence_code(parts)
+    schema = answer_schema(
+        prompt.reasons,
+        names_reply=prompt.names_reply,
+        bounded=settings.bounded_schema,
+        sentences=sentences,
+    )
     body: dict[str, Any] = {
         "model": voter.model,
         "messages": [
-            {"role": "system", "content": prompt.instructions(code)},
+            {"role": "system", "content": prompt.instructions(code, numbered=sentences > 0)},
             {"role": "user", "content": fenced(parts, code)},
         ],
         "response_format": {
             "type": "json_schema",
-            "json_schema": {
-                "name": "answer",
-                "strict": True,
-                "schema": answer_schema(
-                    prompt.reasons, names_reply=prompt.names_reply, bounded=settings.bounded_schema
-                ),
-            },
+            "json_schema": {"name": "answer", "strict": True, "schema": schema},
         },
         settings.limit_parameter: settings.max_tokens,
     }

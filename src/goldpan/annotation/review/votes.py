@@ -10,6 +10,7 @@ from functools import partial
 
 import orjson
 
+from goldpan.annotation.review.quotes import Shown, missing_evidence, quotations
 from goldpan.annotation.review.request import (
     ReviewAnswer,
     ReviewPrompt,
@@ -17,7 +18,6 @@ from goldpan.annotation.review.request import (
     Voter,
     load_prompt,
     make_request,
-    missing_quotes,
     parse_answer,
     voters,
 )
@@ -40,8 +40,7 @@ class Vote:
 
     voter: Voter
     outcome: RequestOutcome[ReviewAnswer] | None
-    texts: tuple[str, ...] = ()
-    """The texts as the voter saw them."""
+    shown: Shown
 
     @property
     def answer(self) -> ReviewAnswer | None:
@@ -54,6 +53,11 @@ class Vote:
         if self.outcome is None:
             return NOT_ASKED
         return self.answer.verdict if self.answer else str(self.outcome.failure)
+
+    @property
+    def quotes(self) -> tuple[str, ...]:
+        """The passages that the answer rests on, empty where it points at none."""
+        return quotations(self.answer.evidence, self.shown) if self.answer else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +134,15 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
         return ReviewDecision(None, "reply-not-found", value, f"reply {unknown[0]}")
     if share < settings.agreement or share <= 0.5:
         return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
-    answers = [
-        vote.answer
+    winners = [
+        (vote.answer, vote.quotes)
         for vote, verdict in zip(votes, counted, strict=True)
         if vote.answer and verdict == winner
     ]
     if winner == "drop":
-        return ReviewDecision(False, _reason(answers), value, line(answers[0].evidence[0]))
-    quote = line(next(each for each in answers if (each.reply or 0) == reply).evidence[0])
+        reason = _reason([answer for answer, _ in winners])
+        return ReviewDecision(False, reason, value, line(winners[0][1][0]))
+    quote = line(next(quotes for each, quotes in winners if (each.reply or 0) == reply)[0])
     evidence = comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote
     return ReviewDecision(True, None, value, evidence)
 
@@ -158,13 +163,28 @@ def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) ->
 def _missing(votes: Sequence[Vote]) -> str | None:
     """Return the first quote that is in no text, or that a voter quotes nothing."""
     for vote in votes:
-        answer = vote.answer
-        if answer is None or answer.verdict == "unsure":
-            continue
-        if not answer.evidence:
-            return f"{vote.voter.name} quotes nothing"
-        if missing := missing_quotes(answer.evidence, vote.texts):
-            return f"{vote.voter.name} quotes: {missing[0]}"
+        if vote.answer and (problem := _lacks_evidence(vote.shown, vote.answer)):
+            return f"{vote.voter.name} {problem}"
+    return None
+
+
+def _lacks_evidence(shown: Shown, answer: ReviewAnswer) -> str | None:
+    """Return what is wrong with the evidence of an answer."""
+    if answer.verdict == "unsure":
+        return None
+    if not answer.evidence:
+        return "quotes nothing"
+    missing = missing_evidence(answer.evidence, shown)
+    return f"quotes: {missing[0]}" if missing else None
+
+
+def _complaint(case: ReviewItem, shown: Shown, answer: ReviewAnswer) -> str | None:
+    """Return what to tell a model whose answer cannot stand."""
+    if problem := _lacks_evidence(shown, answer):
+        wanted = "numbers of sentences" if shown.sentences else "passages copied word for word"
+        return f"it {problem}, and evidence must be {wanted} of the data"
+    if not 0 <= (answer.reply or 0) <= len(case.comment_ids):
+        return f"reply {answer.reply} does not exist: the last one is {len(case.comment_ids)}"
     return None
 
 
@@ -183,10 +203,7 @@ def _votes_line(votes: Sequence[Vote]) -> str:
     return line("; ".join(notes))
 
 
-Texts = tuple[str, ...]
-
-
-class ReviewPlanner(Planner[Texts, ReviewAnswer]):
+class ReviewPlanner(Planner[Shown, ReviewAnswer]):
     """Asks voters about cases and decides by their answers."""
 
     def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
@@ -220,18 +237,19 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         counts = Counter(prompt_of(case, self._review).name for case in self._cases)
         return dict(sorted(counts.items()))
 
-    def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
+    def _all(self) -> Iterator[Question[Shown, ReviewAnswer]]:
         """Yield the questions about all cases, one voter after the other."""
         for voter in self._voters:
             for case in self._cases:
                 if case.obstacle is None:
                     yield self._question(case, voter)
 
-    def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, ReviewAnswer]:
+    def _question(self, case: ReviewItem, voter: Voter) -> Question[Shown, ReviewAnswer]:
         prompt = prompt_of(case, self._review)
         return Question(
             partial(make_request, case, prompt, voter, self._review),
             partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
+            partial(_complaint, case),
         )
 
 
@@ -243,7 +261,7 @@ def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return a digest that differs for other prompts, models or rules."""
     names = (
-        *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema"),
+        *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema", "evidence"),
         *("max_characters", "agreement", "confidence"),
     )
     parts = [prompt.label, READING, *(getattr(settings, name) for name in names)]

@@ -38,6 +38,7 @@ RUN_SETTINGS: Mapping[str, Any] = {
 }
 """Settings that tell runs apart."""
 REQUEST_SETTINGS: Mapping[str, Any] = {
+    "answers_as": "",
     "concurrency": 8,
     "retries": 4,
     "timeout": 120.0,

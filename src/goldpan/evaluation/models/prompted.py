@@ -198,8 +198,9 @@ class _RowTally:
             self.missing += 1
             return None
         if outcome.final:
-            self.served = True
             self.keys.add(attempt.request.key)
+        if outcome.final and outcome.failure != "malformed":
+            self.served = True
         else:
             self.failed[outcome.failure or "", outcome.detail or "no answer"] += 1
         text = outcome.text or outcome.detail or ""
@@ -278,13 +279,14 @@ def _budget(planner: Planner[PromptRow, str], settings: EndpointSettings) -> Cos
 def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None:
     """Raise `UnansweredError` unless every row has an answer, or a failure that would stay.
 
-    A request that the endpoint does not take counts as such a failure where it takes others.
+    A request that the endpoint does not take, or answers with thoughts alone, counts as such a
+    failure where others were answered.
     """
     failed = Counter(
         {
             failure: n
             for failure, n in tally.failed.items()
-            if not (tally.served and failure[0] == "bad-request")
+            if not (tally.served and failure[0] in ("bad-request", "malformed"))
         }
     )
     if not failed and not tally.missing:

@@ -1,0 +1,259 @@
+"""Examines an endpoint before a long run does: model, context, schema, thoughts, speed.
+
+Three small requests are sent. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from goldpan.core.errors import GoldpanError
+from goldpan.core.result import count
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask
+from goldpan.llm.answer_text import find_objects, without_thoughts
+from goldpan.llm.budget import BYTES_A_TOKEN
+from goldpan.llm.dialect import SCHEMA, Dialect
+from goldpan.llm.exchange import (
+    Endpoint,
+    EndpointError,
+    ModelReply,
+    ModelRequest,
+    RequestOutcome,
+    answer_to,
+    connect,
+    same_model,
+    thoughts_field,
+)
+from goldpan.llm.settings import EndpointSettings
+
+
+class Finding(NamedTuple):
+    """One thing that was found."""
+
+    name: str
+    level: Literal["ok", "note", "fail"]
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointCheck:
+    """What was found, and how fast the model is."""
+
+    findings: tuple[Finding, ...]
+    model: str = ""
+    """The model that was asked."""
+    input_rate: float = 0.0
+    """Tokens of a request that are read a second; 0 where nothing was answered."""
+    output_rate: float = 0.0
+    """Tokens of an answer that are written a second."""
+
+    def seconds(self, requests: int, input_tokens: int, answer_tokens: int) -> float:
+        """Return how long requests take one after the other."""
+        return input_tokens / self.input_rate + requests * answer_tokens / self.output_rate
+
+
+def examine_endpoint(settings: EndpointSettings) -> EndpointCheck:
+    """Ask an endpoint what it serves, and its model three short questions.
+
+    Of several models `settings` names one. Raises `UsageError` where the endpoint needs a key.
+    """
+    dialect = Dialect()
+    with connect(settings, dialect) as endpoint:
+        try:
+            entries = _served(endpoint)
+            findings = [Finding("Endpoint", "ok", f"{endpoint.base_url} {_listed(entries)}")]
+            model = _chosen(settings, entries)
+            known = [entry for entry in entries if same_model(model, str(entry.get("id")))]
+            if entries and not known:
+                findings.append(Finding("Model", "note", f"{model} is not among those it lists"))
+            context = _context(endpoint, known[0] if known else {})
+            findings += _form(endpoint, model, settings)
+            check = _speed(endpoint, model, settings, context)
+        except GoldpanError as error:
+            failed = Finding("Endpoint", "fail", error.problem, error.remedy)
+            return EndpointCheck((failed,))
+    return replace(check, findings=(*findings, *check.findings))
+
+
+def _served(endpoint: Endpoint) -> list[dict[str, Any]]:
+    """Return the models that the endpoint lists; none where it has no list."""
+    data = _get(endpoint, "/models").get("data")
+    entries = data if isinstance(data, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and entry.get("id")]
+
+
+def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
+    """Return the object at an address, empty where there is none."""
+    import httpx2
+    import openai
+
+    try:
+        response = endpoint.client.get(path, cast_to=httpx2.Response)
+        found = orjson.loads(response.content)
+    except openai.APIStatusError as error:
+        if error.status_code in (401, 403):
+            raise endpoint.failure(error) from None
+        return {}
+    except openai.APIConnectionError as error:
+        reason = line(mask(str(error.__cause__ or error)))
+        problem = f"{endpoint.base_url} does not answer ({reason})"
+        raise EndpointError(problem, "Check --base-url, and that the server is up") from None
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_NAMED = 5
+
+
+def _listed(entries: list[dict[str, Any]]) -> str:
+    if not entries:
+        return "answers, and lists no models"
+    names = [line(str(entry["id"]), 100) for entry in entries]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"serves {', '.join(names[:_NAMED])}{more}"
+
+
+def _chosen(settings: EndpointSettings, entries: list[dict[str, Any]]) -> str:
+    if settings.models:
+        return settings.models[0]
+    if len(entries) != 1:
+        raise EndpointError(f"{settings.base_url} {_listed(entries)}", "Choose one with --model")
+    return str(entries[0]["id"])
+
+
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
+
+
+def _context(endpoint: Endpoint, entry: Mapping[str, Any]) -> int | None:
+    """Return how many tokens a request and its answer may have, as vLLM, llama.cpp or others say.
+
+    None where the endpoint does not tell.
+    """
+    meta = entry.get("meta")
+    told = [entry.get(name) for name in _CONTEXT]
+    told.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    if not any(told):
+        defaults = _get(endpoint, f"{endpoint.base_url.removesuffix('/v1')}/props").get(
+            "default_generation_settings"
+        )
+        told.append(defaults.get("n_ctx") if isinstance(defaults, dict) else None)
+    return next((each for each in told if isinstance(each, int) and each > 0), None)
+
+
+_LABELS = ["keep", "drop"]
+_SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "enum": _LABELS}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+
+
+def _form(endpoint: Endpoint, model: str, settings: EndpointSettings) -> Iterator[Finding]:
+    """Ask for a word outside a schema: who keeps to the schema answers otherwise."""
+    form = {"name": "answer", "strict": True, "schema": _SCHEMA}
+    extra = {SCHEMA: {"type": "json_schema", "json_schema": form}}
+    reply, outcome = _ask(endpoint, model, settings, "Greet me in one word.", 512, **extra)
+    lacks = endpoint.dialect.left_out
+    objects = find_objects(without_thoughts(outcome.text))
+    if SCHEMA in lacks:
+        yield Finding("Schema", "note", "not taken: the form of answers is told in words")
+    elif any(each.keys() == {"verdict"} and each["verdict"] in _LABELS for each in objects):
+        yield Finding("Schema", "ok", "answers keep to it")
+    else:
+        text = line(outcome.text, 60) or "nothing"
+        yield Finding("Schema", "note", f"not kept to: it says {text}", "Read answers with care")
+    if others := sorted(lacks - {SCHEMA}):
+        yield Finding("Parameters", "note", f"it does not take {', '.join(others)}")
+    thoughts = thoughts_field(reply)
+    if thoughts or without_thoughts(outcome.text) != outcome.text:
+        where = thoughts or "its text"
+        told = f"it thinks before it answers, in {where}"
+        yield Finding("Thoughts", "note", told, "Raise max_tokens, to 8000 say")
+    else:
+        yield Finding("Thoughts", "ok", "none")
+    if not outcome.usage.input:
+        yield Finding("Tokens", "note", "not counted: Goldpan estimates them from characters")
+
+
+_FEW, _MANY = 400, 4_500
+"""Words of a text: of a short one, and of one that is longer than the context of many servers."""
+_WORDS = (
+    "pump valve seam bolt river dam gate sluice water stone wheel mill paper index branch commit"
+)
+
+
+def _speed(
+    endpoint: Endpoint, model: str, settings: EndpointSettings, context: int | None
+) -> EndpointCheck:
+    """Let the model write and read for some seconds."""
+    reply, outcome = _ask(endpoint, model, settings, "Count from 1 to 100, in words.", 128)
+    written = outcome.usage.output or len(outcome.text) / BYTES_A_TOKEN or 1
+    output_rate = written / max(reply.seconds, 1e-6)
+    words = random.choices(_WORDS.split(), k=_FEW if context else _MANY)  # noqa: S311 - a text
+    text = f"{' '.join(words)}\nWhich word came last?"
+    reply, outcome = _ask(endpoint, model, settings, text, 16)
+    findings = [_room(settings, context, outcome)]
+    read = outcome.usage.input or len(text) / BYTES_A_TOKEN
+    seconds = reply.seconds - outcome.usage.output / output_rate
+    input_rate = read / max(seconds, reply.seconds / 10, 1e-6)
+    speed = f"{input_rate:,.0f} tokens a second read, {output_rate:,.0f} written"
+    findings.append(Finding("Speed", "ok", f"{speed}, one request at a time"))
+    return EndpointCheck(tuple(findings), model, input_rate, output_rate)
+
+
+_INSTRUCTIONS = 1_000
+"""Tokens beside the texts of a request, about."""
+
+
+def _room(settings: EndpointSettings, context: int | None, outcome: RequestOutcome[str]) -> Finding:
+    """Return whether the longest texts fit."""
+    if context is None:
+        if outcome.failure == "context-overflow":
+            remedy = "Raise the context of the server, or lower max_characters"
+            return Finding("Context", "note", outcome.detail, remedy)
+        return Finding("Context", "ok", f"not told; {count(outcome.usage.input, 'token')} fit")
+    wanted = settings.max_characters // BYTES_A_TOKEN + _INSTRUCTIONS + settings.max_tokens
+    message = f"{count(context, 'token')}"
+    if context >= wanted:
+        return Finding("Context", "ok", message)
+    most = max(0, context - _INSTRUCTIONS - settings.max_tokens) * BYTES_A_TOKEN
+    told = f"{message}: longer texts are cut until they fit"
+    return Finding("Context", "note", told, f"Set max_characters={most} to cut them at once")
+
+
+def _ask(
+    endpoint: Endpoint,
+    model: str,
+    settings: EndpointSettings,
+    text: str,
+    tokens: int,
+    **extra: object,
+) -> tuple[ModelReply, RequestOutcome[str]]:
+    """Return a reply and what it says; raises `EndpointError` where it is no answer."""
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": text}],
+        settings.limit_parameter: tokens,
+        "temperature": 0,
+        **extra,
+    }
+    request = ModelRequest("check", body)
+    reply = endpoint.ask(request)
+    outcome = answer_to(request, reply, str, settings.answers_as)
+    if not outcome.final:
+        remedy = "Check --base-url, --model and the settings"
+        raise EndpointError(
+            f"{endpoint.base_url} does not answer for {model} ({outcome.failure}: "
+            f"{outcome.detail.rstrip('.') or 'no answer'})",
+            remedy,
+        )
+    return reply, outcome

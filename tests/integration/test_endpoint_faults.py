@@ -1,0 +1,159 @@
+"""Endpoints that go wrong without saying so: told, resumed, and never scored as an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.evaluation.model import UnansweredError
+from goldpan.llm.exchange import GivenUpError, same_model
+from tests.local_server import Answer
+from tests.openai_server import CUT, KEY, Body, OpenAIServer
+from tests.prompting import answers, ask, issues
+from tests.reviewing import QUOTE, keeps, prompt_text, review, rows, workspace
+
+LONG = "The pump leaks at the seam when it rains.\n" * 400
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def says(
+    message: dict[str, Any],
+    model: str | None = "judge",
+    tokens: int | None = 100,
+    finish: str = "stop",
+) -> Answer:
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 9}}
+    choice = {"message": message, "finish_reason": finish}
+    return Answer(body={"model": model, "choices": [choice], **usage})
+
+
+def kept(body: Body, **changes: Any) -> Answer:
+    content = {"reply": 1, **json.loads(keeps(body).content or "")}
+    return says({"content": json.dumps(content)}, **changes)
+
+
+def test_an_endpoint_that_stalls_is_told_and_resumed(tmp_path: Path) -> None:
+    lab = workspace(tmp_path)
+    with OpenAIServer(lambda _: Answer(seconds=30.0)) as server:
+        done = review(lab, server, timeout=0.2)
+        assert (done.exit_code, done.reasons) == (3, {"timeout": 3})
+        assert "timeout" in str(done)
+        with pytest.raises(UnansweredError, match="0 of 3 rows"):
+            ask(tmp_path / "runs", issues(3), server, timeout=0.2)
+        server.model = keeps
+        assert review(lab, server).keep == {"question-answer": 3}
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
+        ("mistral-large-latest", "mistral-large-2411", True),
+        ("tiny", "/models/Tiny.GGUF", True),
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b-instruct", True),
+        ("qwen2.5", "qwen2.5:latest", True),
+        ("qwen2.5:7b", "qwen2.5:0.5b", False),
+        ("org/model:fastest", "org/Model", True),
+        ("models/gemini-1.5-pro", "gemini-1.5-pro-002", True),
+        ("gpt-4", "gpt-3.5-turbo", False),
+        ("llama3-8b", "llama3-70b", False),
+    ],
+)
+def test_names_of_one_model(asked: str, served: str, same: bool) -> None:
+    assert same_model(asked, served) is same_model(served, asked) is same
+
+
+def test_the_answer_of_another_model_does_not_count(tmp_path: Path) -> None:
+    lab = workspace(tmp_path)
+    with OpenAIServer(lambda body: kept(body, model="llama-3-8b")) as server:
+        done = review(lab, server)
+        assert (done.exit_code, done.reasons) == (3, {"other-model": 3})
+        assert "llama-3-8b answered for judge" in str(done)
+        assert review(lab, server, answers_as="llama-3-8b").keep == {"question-answer": 3}
+        assert review(lab, server, answers_as="any").complete
+        before = len(server.chats)
+        server.model = lambda _: says({"content": "bug"}, model="llama-3-8b")
+        with pytest.raises(UnansweredError, match="llama-3-8b answered for judge"):
+            ask(tmp_path / "runs", issues(3), server)
+        done_run = ask(tmp_path / "runs", issues(3), server, answers_as="any")
+        assert set(answers(done_run).values()) == {"bug"}
+        assert len(server.chats) == before + 6
+
+
+@pytest.mark.parametrize("model", [None, "judge-2026-01-01"])
+def test_an_answer_without_a_name_or_with_a_date_counts(tmp_path: Path, model: str | None) -> None:
+    with OpenAIServer(lambda body: kept(body, model=model)) as server:
+        assert review(workspace(tmp_path), server).complete
+
+
+def test_a_context_that_is_cut_in_silence_is_no_answer(tmp_path: Path) -> None:
+    lab = workspace(tmp_path, 1, issue1=LONG)
+
+    def model(body: Body) -> Answer:
+        return kept(body, tokens=min(2_048, len(prompt_text(body)) // 4 + 500))
+
+    with OpenAIServer(model) as server:
+        assert review(lab, server).keep == {"question-answer": 1}
+        sizes = [len(prompt_text(body)) for body in server.chats]
+        assert sizes[0] > 16_000 > sizes[1] > 8_000 > sizes[-1]
+        server.model = lambda body: kept(body, tokens=600)
+        done = review(lab, server, seed=1)
+        assert done.reasons == {"context-overflow": 1}
+        assert "read 600 tokens of" in str(done)
+
+
+THOUGHTS = {"content": "", "reasoning_content": "Is it a bug? I should look."}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [THOUGHTS, {"content": None, "reasoning": "Is it a bug?"}, {"content": "<think>Is it a bug?"}],
+)
+def test_thoughts_alone_are_no_answer(tmp_path: Path, message: dict[str, Any]) -> None:
+    lab = workspace(tmp_path)
+    with OpenAIServer(lambda _: says(message)) as server:
+        done = review(lab, server)
+        assert (done.exit_code, done.reasons) == (3, {"malformed": 3})
+        assert "only thoughts came" in str(done)
+        with pytest.raises(UnansweredError, match="only thoughts came"):
+            ask(tmp_path / "runs", issues(3), server)
+        server.model = lambda _: says(message, finish="length")
+        assert review(lab, server, seed=1).reasons == {"truncated": 3}
+        assert "raise max_tokens" in rows(lab)[1]["evidence"]
+
+
+def test_an_endpoint_that_counts_no_tokens_is_told(tmp_path: Path) -> None:
+    with OpenAIServer(lambda body: kept(body, tokens=None)) as server:
+        done = review(workspace(tmp_path), server)
+    assert done.usage.estimated
+    assert done.usage.input > 300
+    assert "estimated" in str(done)
+
+
+def dies_after(count: int) -> Callable[[Body], Any]:
+    served = iter(range(count))
+    return lambda body: keeps(body) if next(served, None) is not None else CUT
+
+
+def test_an_endpoint_that_dies_in_the_middle_is_given_up_and_resumed(tmp_path: Path) -> None:
+    lab = workspace(tmp_path, 60)
+    with OpenAIServer(dies_after(5)) as server:
+        with pytest.raises(GivenUpError, match=r"none of 3\d requests \(no-connection"):
+            review(lab, server)
+        assert len(server.chats) < 45
+        server.model = keeps
+        before = len(server.chats)
+        done = review(lab, server)
+        assert done.keep == {"question-answer": 60}
+        assert len(server.chats) == before + 55
+    assert QUOTE in rows(lab)[1]["evidence"]
