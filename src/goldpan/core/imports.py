@@ -49,6 +49,7 @@ EXTRAS = {
     "ijson": "annotate",
     "krippendorff": "annotate",
     "label_studio_sdk": "annotate",
+    "marimo": "browse",
     "matplotlib": "plots",
     "obstore": "remote",
     "openai": "review",
