@@ -63,10 +63,6 @@ def _plugins(folder: Path) -> None:
     shutil.copytree(ROOT / "examples" / "plugins", folder, dirs_exist_ok=True)
 
 
-def _own_paper(folder: Path) -> None:
-    shutil.copytree(ROOT / "examples" / "own_paper", folder / "examples" / "own_paper")
-
-
 def _datasets(folder: Path) -> None:
     shutil.copytree(folder / LAB / "datasets" / "qa", folder / "published" / "qa")
     rows = folder / LAB / "datasets" / "issue-resolution" / "data"
@@ -144,8 +140,9 @@ def _gold(folder: Path) -> None:
 
 
 def _papers(folder: Path) -> None:
-    """Have a folder for the papers' files, and none of these."""
+    """Have a folder for the papers' files and none of these, and the example of a paper."""
     (folder / "papers").mkdir()
+    shutil.copytree(ROOT / "examples" / "own_paper", folder / "examples" / "own_paper")
 
 
 def _plan(folder: Path) -> None:
@@ -238,7 +235,6 @@ WALKS: Mapping[str, Walk] = {
     "docs/models.md": Walk(_comments),
     "docs/papers.md": Walk(_papers),
     "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
-    "docs/recipes.md": Walk(_own_paper),
     "docs/reliability.md": Walk(),
     "docs/reports.md": Walk(_reports),
     "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),

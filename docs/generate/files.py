@@ -26,7 +26,7 @@ from goldpan.reproduce.recipe import (
 _ABOUT = "Every key of the files that you can write, with its default and what it means."
 _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
     "Task": (
-        "[Task files](../task-files.md) has examples. A task whose source has no `url` needs only "
+        "[Task files](task-files.md) has examples. A task whose source has no `url` needs only "
         "`type`, `[columns]` and labels; it counts as unpublished.",
         {
             "": Task,
@@ -38,7 +38,8 @@ _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
         },
     ),
     "Recipe of a paper": (
-        "[Recipes](../recipes.md) has an example. All are classes of `goldpan.plugins.evaluation`.",
+        "[Papers](../papers.md#write-a-recipe) has an example. All are classes of "
+        "`goldpan.plugins.evaluation`.",
         {
             "`PaperRecipe`": PaperRecipe,
             "`SourceFile`": SourceFile,

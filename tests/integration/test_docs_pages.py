@@ -57,7 +57,7 @@ ELSEWHERE = {
     "docs/tutorial.md": "tests/integration/test_docs.py",
 }
 """Where a page is followed that is not walked here, and what it needs."""
-EXCERPTS = {"docs/plugins.md", "docs/recipes.md"}
+EXCERPTS = {"docs/plugins.md", "docs/papers.md"}
 """Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
 checks."""
 NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
@@ -219,7 +219,7 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),
-    "docs/task-files.md": (_prompt,),
+    "docs/reference/task-files.md": (_prompt,),
     "docs/tasks.md": (_task,),
     "docs/verification.md": (_recipe, _recipe),
     "docs/workspaces.md": (_plan_part,),

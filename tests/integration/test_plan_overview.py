@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,9 @@ def test_status_writes_the_page(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     text = (tmp_path / "overview.html").read_text(encoding="utf-8")
     assert "prospector/sluice" in text
-    assert "fault-localization" in text
+    for link in re.findall(r'<a href="([^"#]+)">', text):
+        assert (tmp_path / link).is_file(), link
+    assert '<a href="lab/datasets/fault-localization/README.md">' in text
     wrong = goldpan(*words[:-1], "page.txt", folder=tmp_path, environment=dict(os.environ))
     assert wrong.code == 2
     assert "page.txt does not end in .html" in wrong.err

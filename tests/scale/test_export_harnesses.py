@@ -227,7 +227,7 @@ def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
 
 def test_from_the_demo_to_harbor_as_the_page_has_it(tmp_path: Path, harbor: Path) -> None:
     page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
-    lines = page.partition("From the demo to Harbor:")[2].partition("```console\n")[2]
+    lines = page.partition("### Harbor\n")[2].partition("```console\n")[2]
     *commands, last = lines.partition("```")[0].strip().splitlines()
     assert last == "$ harbor run --path tasks/test --agent oracle"
     for command in commands:

@@ -250,7 +250,7 @@ def test_bibtex_is_read_roughly() -> None:
 
 
 def test_the_documentation_tells_every_key_task_step_and_reader() -> None:
-    pages = (ROOT / "docs" / "task-files.md", ROOT / "docs" / "reference" / "files.md")
+    pages = (ROOT / "docs" / "reference" / name for name in ("task-files.md", "files.md"))
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     keys = [
         field.name

@@ -57,6 +57,7 @@ EXTRAS = {
     "ijson": "annotate",
     "krippendorff": "annotate",
     "label_studio_sdk": "annotate",
+    "marimo": "browse",
     "matplotlib": "plots",
     "obstore": "remote",
     "openai": "review",

@@ -35,6 +35,8 @@ class ReportTable:
     """Row and column of cells that stand out, such as the best of a row."""
     left_out: int = 0
     """Rows that are not shown."""
+    links: tuple[str, ...] = ()
+    """Where the first cell of each row leads; other forms than HTML leave it out."""
 
     @classmethod
     def of(cls, title: str, rows: Iterable[Row], note: str = "") -> ReportTable:

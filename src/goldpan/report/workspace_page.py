@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow.compute as pc
 
@@ -12,6 +14,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.result import count
 from goldpan.core.storage.parquet import count_rows, read_tables
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, size_of
+from goldpan.datasets.card import CARD
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
@@ -40,7 +43,7 @@ def write_workspace_page(
     repos = workspace.repositories("tables")
     rows = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
     page = document_page(
-        _report(workspace, rows),
+        _report(workspace, rows, output.absolute().parent),
         kicker="Workspace overview",
         made="from the tables, verdicts and datasets of the workspace.",
     )
@@ -79,11 +82,11 @@ def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -
     return f"{len(coverage.gaps):,} missing" if coverage.gaps else _NOTHING
 
 
-def _report(workspace: WorkspaceLayout, rows: list[dict[str, Any]]) -> Report:
+def _report(workspace: WorkspaceLayout, rows: list[dict[str, Any]], folder: Path) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(rows),)),
         Section("kept", "What filters keep", (_kept_table(workspace, rows),)),
-        Section("datasets", "Datasets", (_datasets(workspace),)),
+        Section("datasets", "Datasets", (_datasets(workspace, folder),)),
     ]
     warnings: list[str] = []
     if incomplete := [row["repository"] for row in rows if row["missing"] != _NOTHING]:
@@ -130,14 +133,18 @@ def _kept_table(workspace: WorkspaceLayout, repositories: list[dict[str, Any]]) 
     return cut(ReportTable("", columns, tuple(rows), note), _MOST)
 
 
-def _datasets(workspace: WorkspaceLayout) -> Content:
+def _datasets(workspace: WorkspaceLayout, folder: Path) -> Content:
+    """Return the datasets, each with a link from a page in the folder to its card."""
     rows: list[tuple[Cell, ...]] = []
+    links = []
     for path in finished_datasets(workspace):
         provenance = read_provenance(path)
         sources = provenance.get("sources", ())
         rows.append((path.name, provenance["family"], provenance.get("examples"), len(sources)))
+        links.append(quote(os.path.relpath(path.absolute() / CARD, folder)))
     columns = ("dataset", "family", "examples", "repositories")
-    return ReportTable("", columns, tuple(rows), "" if rows else "No dataset was built.")
+    note = "" if rows else "No dataset was built."
+    return ReportTable("", columns, tuple(rows), note, links=tuple(links))
 
 
 def _megabytes(size: int) -> float:

@@ -303,7 +303,7 @@ def find_recipe(name: str) -> PaperRecipe:
 
 def read_recipe(path: Path) -> PaperRecipe:
     """Import a file with a recipe; raises `UsageError` that names file, place and remedy."""
-    refuse_empty(path, "docs/recipes.md shows what a recipe holds")
+    refuse_empty(path, "docs/papers.md shows what a recipe holds")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageError(f"There is no file {path}", "Give a Python file with a paper's tables")

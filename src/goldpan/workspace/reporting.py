@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Result
+from goldpan.core.result import Line, Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
 from goldpan.workspace.comparing import compare
 from goldpan.workspace.filtering import choose_profile
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import Switch
-from goldpan.workspace.repositories import dataset_directories
+from goldpan.workspace.options import DatasetName, Switch
+from goldpan.workspace.repositories import dataset_directories, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.lineage.trace import Trace
@@ -114,16 +118,30 @@ class OpenedPage(Result):
 
 
 def open_page(
-    self: OpenWorkspace, *, project: str | None = None, browser: Switch = True
-) -> OpenedPage:
-    """Open the newest report, or an annotation project in Label Studio, in the browser.
+    self: OpenWorkspace,
+    dataset: DatasetName | None = None,
+    *,
+    project: str | None = None,
+    port: Annotated[int, Parameter(validator=Number(gte=0, lt=2**16))] = 0,
+    browser: Switch = True,
+) -> OpenedPage | None:
+    """Open the newest report, the rows of a dataset, or an annotation project in the browser.
 
-    Example: goldpan open
+    The rows of a dataset are searched, filtered and sorted in a table; each has a page with its
+    columns and sources. They are served on this machine alone, until Ctrl-C.
+
+    Example: goldpan open qa
 
     Args:
+        dataset (DATASET): Its name in the workspace, its directory, or OWNER/NAME on the Hugging
+            Face Hub. (default: the report)
         project (NAME): Open this annotation project in Label Studio.
+        port: The port for the rows of a dataset. (default: a free one)
         browser: Open a browser; otherwise the address alone is printed.
     """
+    if dataset is not None:
+        _open_rows(self, dataset, project, port, browser)
+        return None
     if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
         existing(self.layout)
     if project is None:
@@ -133,10 +151,23 @@ def open_page(
 
         address = open_project(self.layout, project).page
     if browser:
-        import webbrowser
-
         webbrowser.open(address)
     return OpenedPage(address)
+
+
+def _open_rows(
+    lab: OpenWorkspace, name: DatasetName, project: str | None, port: int, browser: bool
+) -> None:
+    from goldpan.core.terminal import show
+    from goldpan.workspace.browsing import RowServer
+
+    if project is not None:
+        raise UsageError("There are a dataset and --project", "Open one at a time")
+    server = RowServer(lab.layout, find_dataset(lab, name), port)
+    show([Line(f"{server.address} (Ctrl-C ends it)")])
+    if browser:
+        webbrowser.open(server.address)
+    server.serve()
 
 
 def _newest_report(root: Path) -> Path:
