@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -35,22 +34,18 @@ _LOCAL = re.compile(rb"^\tsource = (folder|bundle)$", re.M)
 
 
 _PACKED = (".pack", ".idx", ".rev")
-_LOOSE = "[0-9a-f][0-9a-f]/*"
 _SHA1 = 20
 _BYTES_AT_ONCE = 1 << 20
-_SMALL = 1 << 16  # unpacked, a thousand times as much
 
 
-def object_files(clone: Path) -> Iterator[Path]:
-    """Yield the files of a clone that hold objects: packs and their indexes, and single objects."""
-    for path in sorted((clone / "objects" / "pack").glob("*")):
-        if path.suffix in _PACKED:
-            yield path
-    yield from sorted((clone / "objects").glob(_LOOSE))
+def object_files(clone: Path) -> list[Path]:
+    """Return the packs of a clone with their indexes; `Remote.reach` has git write no others."""
+    packs = sorted((clone / "objects" / "pack").glob("*"))
+    return [path for path in packs if path.suffix in _PACKED]
 
 
 def is_damaged(path: Path) -> bool:
-    """Tell whether a file does not match its trailing checksum, or a loose object its name."""
+    """Tell whether a file does not match the checksum at its end; each is read once."""
     status = path.stat()
     return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
@@ -60,15 +55,6 @@ def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
     digest = hashlib.sha1(usedforsecurity=False)
     remaining = size - _SHA1
     with path.open("rb") as file:
-        if path.suffix not in _PACKED:
-            unpacker = zlib.decompressobj()
-            try:
-                while block := file.read(_SMALL):
-                    digest.update(unpacker.decompress(block))
-            except zlib.error:
-                return True
-            is_sound = digest.hexdigest() == path.parent.name + path.name and unpacker.eof
-            return not is_sound or bool(unpacker.unused_data)
         while remaining > 0 and (block := file.read(min(remaining, _BYTES_AT_ONCE))):
             digest.update(block)
             remaining -= len(block)
