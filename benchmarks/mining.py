@@ -25,7 +25,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine
-from goldpan.miners.mine_many import MinedRepositories, mine_many
+from goldpan.miners.mine_many import mine_many
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
@@ -141,14 +141,10 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
         for what, at_once in (("one after another", 1), ("at once", 8)):
             with scratch() as directory, Reporter(quiet=True) as reporter:
                 settings = Settings(Path(directory), url, secrets, at_once=at_once, workers=1)
-                with reporter.task("Repositories", count) as task:
-                    results = MinedRepositories(reporter, task)
-                    started = time.perf_counter()
-                    mine_many(settings, dict.fromkeys(names), reporter, results, FAST)
-                    seconds.append(time.perf_counter() - started)
-            mined = [
-                result for result in results.by_name.values() if isinstance(result, MineResult)
-            ]
+                started = time.perf_counter()
+                results = mine_many(settings, names, reporter, FAST)
+                seconds.append(time.perf_counter() - started)
+            mined = [result for result in results.values() if isinstance(result, MineResult)]
             requests = sum(result.requests for result in mined)
             print(f"  {what:<17} {requests:>5,} requests, {seconds[-1]:6.1f} s")
     print(f"  {seconds[0] / seconds[1]:.1f} x as fast at once")

@@ -10,8 +10,8 @@ from graphql.language import FieldNode
 from graphql.type import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType
 
 from goldpan.core.errors import GoldpanError
+from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github import queries
-from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.mine import MineResult
 from tests.mining import Row, coverage_of, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Twin, nullable_fields, synthetic_world

@@ -12,12 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.miners.backup_entries import LARGEST_ENTRY, list_files, read_entries
-from goldpan.miners.backup_shapes import about, glance, read_shape
 from tests.backups import (
     GEM,
     as_gz,
@@ -162,34 +160,6 @@ def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
     (gap,) = take(tmp_path, folder, notes).gaps
     assert r"issues/\xfe.json is not JSON" in gap.reason
     assert r"\xff.json" in notes.lines[-1]
-
-
-@pytest.mark.parametrize(
-    "inner",
-    [
-        *(rb'"\q"', b'"\xff"', b"01", b'"\x01"', b"1.", b"tru", b"[1,]", rb'"\ud800"', b"1e400"),
-        *(b"1" * 400, b"[1", b"{1:2}", b"-", b'"\xed\xa0\x80"', rb'"\u12"', b"NaN", b"[1 2]"),
-        *(b"[" * 3_000 + b"]" * 3_000, b'"\xc3\xa9"', b"-0.5e-3", b"null"),
-    ],
-    ids=lambda inner: repr(inner[:12]),
-)
-def test_what_a_glance_takes_can_be_parsed(inner: bytes) -> None:
-    body = b'{"type": "issue", "issue": {"number": 1, "rest": ' + inner + b"}}"
-    glanced = glance(body)
-    if glanced is not None:
-        assert orjson.loads(body)["issue"]["number"] == glanced.number == 1
-
-
-@pytest.mark.parametrize("entry", [issue(), pull()], ids=["issue", "pull"])
-def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
-    kind = entry["type"]
-    assert glance(json.dumps(entry).encode()) == about(read_shape(entry))
-    values: list[object] = [None, 7.5, [], "x", {}]
-    for key in ("base", "number", "type", "pull_request", "updated_at", "html_url", "id"):
-        for value in values:
-            twisted = entry | {kind: entry[kind] | {key: value}}
-            glimpse = glance(json.dumps(twisted).encode())
-            assert glimpse is None or glimpse == about(read_shape(twisted))
 
 
 def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:

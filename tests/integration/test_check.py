@@ -210,7 +210,7 @@ def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
     assert "Made of it: tables/prospector/sluice/revisions.parquet, " in out
     assert "datasets/code-edit" in out
     assert "datasets/qa" not in out
-    assert "goldpan clone --repo prospector/sluice --source BUNDLE, which puts it back" in out
+    assert "goldpan clone --repo prospector/sluice --source BUNDLE, which sets it aside" in out
     done = goldpan("build", "code-edit", "--workspace", root)
     assert done.code == 1
     assert f"{path} was changed" in done.err

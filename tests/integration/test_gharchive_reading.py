@@ -284,18 +284,6 @@ def test_a_wanted_name_in_a_text_is_no_event(world: Hours, tmp_path: Path) -> No
     assert Read(tmp_path, [push]).counts == (1, 0, 0)
 
 
-def test_without_simdjson_the_bytes_are_the_same(
-    world: Hours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines: list[bytes | Json] = [*world.lines(HOUR, 300), b"{", b'{"type":1}', b"\0"]
-    fast = Read(tmp_path / "fast", lines)
-    monkeypatch.setitem(sys.modules, "simdjson", None)
-    slow = Read(tmp_path / "slow", lines)
-    assert slow.report == fast.report
-    assert slow.path.read_bytes() == fast.path.read_bytes()
-    assert fast.report.events > 0
-
-
 def test_reading_again_gives_the_same_bytes_and_clears_what_is_no_longer(
     world: Hours, tmp_path: Path
 ) -> None:

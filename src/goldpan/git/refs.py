@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -28,41 +27,27 @@ from goldpan.git.process import git
 
 RECORD = "goldpan.json"
 _FORMAT = 1
+_OTHER = "git's checksum is another"
 _TEXTS = ("HEAD", "config")
 """Files of a clone that are kept as they are: they say where it is from and where it stands."""
 _LOCAL = re.compile(rb"^\tsource = (folder|bundle)$", re.M)
 
 
 _PACKED = (".pack", ".idx", ".rev")
-_LOOSE = "[0-9a-f][0-9a-f]/*"
 _SHA1 = 20
 _BYTES_AT_ONCE = 1 << 20
-_SMALL = 1 << 16  # unpacked, a thousand times as much
 
 
-def object_files(clone: Path) -> Iterator[Path]:
-    """Yield the files of a clone that hold objects: packs and their indexes, and single objects."""
-    for path in sorted((clone / "objects" / "pack").glob("*")):
-        if path.suffix in _PACKED:
-            yield path
-    yield from sorted((clone / "objects").glob(_LOOSE))
+def object_files(clone: Path) -> list[Path]:
+    """Return the packs of a clone with their indexes; `Remote.reach` has git write no others."""
+    packs = sorted((clone / "objects" / "pack").glob("*"))
+    return [path for path in packs if path.suffix in _PACKED]
 
 
 def is_damaged(path: Path) -> bool:
-    """Tell whether a file does not match its trailing checksum, or a loose object its name."""
+    """Tell whether a file does not match the checksum at its end; each is read once."""
     status = path.stat()
     return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-def verify_objects(clone: Path) -> None:
-    """Raise `GitError` where a file of objects is not as git wrote it; each is read once."""
-    for path in object_files(clone):
-        if is_damaged(path):
-            name = f"{clone.parent.name}/{clone.name.removesuffix('.git')}"
-            raise GitError(
-                f"{path} is damaged: git's checksum is another",
-                f"Delete {clone} and run goldpan clone --repo {name}",
-            )
 
 
 @lru_cache(maxsize=4_096)
@@ -70,15 +55,6 @@ def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
     digest = hashlib.sha1(usedforsecurity=False)
     remaining = size - _SHA1
     with path.open("rb") as file:
-        if path.suffix not in _PACKED:
-            unpacker = zlib.decompressobj()
-            try:
-                while block := file.read(_SMALL):
-                    digest.update(unpacker.decompress(block))
-            except zlib.error:
-                return True
-            is_sound = digest.hexdigest() == path.parent.name + path.name and unpacker.eof
-            return not is_sound or bool(unpacker.unused_data)
         while remaining > 0 and (block := file.read(min(remaining, _BYTES_AT_ONCE))):
             digest.update(block)
             remaining -= len(block)
@@ -146,55 +122,19 @@ def verify_clone(clone: Path) -> None:
 
     A folder that is no clone is left to its reader.
     """
-    if not clone.is_dir():
-        return
-    verify_objects(clone)
-    if flaws := find_ref_flaws(clone):
+    flaws = [RefFlaw(path, _OTHER) for path in object_files(clone) if is_damaged(path)]
+    flaws += find_ref_flaws(clone) if clone.is_dir() else []
+    if flaws:
         more = f", and {len(flaws) - 1:,} more" if len(flaws) > 1 else ""
-        raise GitError(f"{flaws[0].path} was changed: {flaws[0].reason}{more}", remedy(flaws[0]))
+        raise GitError(f"{flaws[0].path} was changed: {flaws[0].reason}{more}", remedy(clone))
 
 
-def remedy(flaw: RefFlaw) -> str:
-    """Return the command that puts a clone's refs back."""
-    clone = flaw.path
-    while clone.suffix != ".git":
-        clone = clone.parent
+def remedy(clone: Path) -> str:
+    """Return the command that sets a damaged clone aside and clones anew."""
     again = f"goldpan clone --repo {clone.parent.name}/{clone.stem}"
     local = _LOCAL.search(_content(clone / "config") or b"")
     again += f" --source {local[1].decode().upper()}" if local else ""
-    if flaw.path.name == RECORD and flaw.path.exists():
-        return f"Delete {clone} and run {again}"
-    return f"Run {again}, which puts it back"
-
-
-def restore_refs(clone: Path) -> None:
-    """Put refs and settings back as the record has them; does nothing without a record.
-
-    Raises `GitError` where the record itself is damaged: then nothing tells where refs led.
-    """
-    flaws = find_ref_flaws(clone)
-    if not flaws or not (clone / RECORD).exists():
-        return
-    if flaws[0].path.name == RECORD:
-        raise GitError(
-            f"{flaws[0].path} is damaged, so nobody knows where the refs led", remedy(flaws[0])
-        )
-    record = _read(clone)
-    for name, text in record["files"].items():
-        write_whole(clone / name, text.encode())
-    names = [str(flaw.path.relative_to(clone)) for flaw in find_ref_flaws(clone)]
-    for name in names:  # git does not replace what it cannot read
-        path = clone / _native(name)
-        if path.is_file():
-            path.unlink()
-    packed = read_refs(clone)
-    lines = [
-        f"update {name} {record['refs'][name]}\n" if name in record["refs"] else f"delete {name}\n"
-        for name in names
-        if name in record["refs"] or _native(name) in packed
-    ]
-    text = "".join(map(_native, lines)).encode("utf-8", "surrogateescape")
-    git("update-ref", "--stdin", clone=clone, subject=str(clone), stdin=text)
+    return f"Run {again}, which sets it aside and clones anew"
 
 
 def _read(clone: Path) -> Mapping[str, Any]:
@@ -229,15 +169,6 @@ def _reason(recorded: str | None, *, is_present: bool) -> str:
 
 def _plain(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def _native(name: str) -> str:
-    """Return a ref's name as the file system has it: the inverse of `_plain`."""
-    if "\\" not in name:
-        return name
-    start, *parts = name.split("\\x")
-    escaped = b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in parts)
-    return (start.encode() + escaped).decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,7 @@ def _objects(path: Path) -> Iterator[Damage]:
 
 def _refs(clone: Path) -> Iterator[Damage]:
     for flaw in find_ref_flaws(clone):
-        yield Damage(str(flaw.path), None, flaw.reason, clone_again(flaw))
+        yield Damage(str(flaw.path), None, flaw.reason, clone_again(clone))
 
 
 def _packages(cache: Path) -> Iterator[Damage]:

@@ -26,6 +26,7 @@ from goldpan.miners.backup_shapes import RIGHT_ONE
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import Facts, link_hosts, read_facts
 from goldpan.miners.journal import Journal
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import HttpReply, Verdict
 from goldpan.miners.tables.current_records import find_current_records
 from goldpan.miners.tables.normalize import Parsing, normalize
@@ -80,10 +81,10 @@ def _take(
     backup: Backup,
     reporter: Reporter,
     license: str | None,
-) -> list[Record] | None:
+) -> JournalState | None:
     """Archive the entries, and make the tables meanwhile where nothing was archived before.
 
-    Returns, where the tables were made, the records of the beginnings and ends of runs.
+    Returns, where the tables were made, where runs begin and end.
     """
     repo, host = names.repo, names.host
     parsed = Facts(repo, link_hosts(host), {}, {})
@@ -99,7 +100,7 @@ def _take(
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             _archive(journal, names, entries, halves, task, parsing if is_new else None)
         facts = names.repository()
-        if facts is not None or read_facts(archive.records) is None:
+        if facts is not None or journal.state.repository is None:
             described = orjson.dumps(facts or {"full_name": repo})
             journal.keep("repository", [], {"file": backup.name}, _reply(described))
         _note_names(journal, names, reporter)
@@ -120,18 +121,18 @@ def _take(
                 f"too, import what gh api 'repos/{repo}/pulls?state=all&per_page=100' --paginate "
                 "writes besides"
             )
-        archived = read_facts(archive.records)
-        live = find_current_records(archive.records)
+        state = JournalState(archive.records)
+        archived, live = read_facts(state), find_current_records(state)
         if not is_new or archived is None or live.skipped:
             return None
         if (archived.repo, archived.hosts) != (parsed.repo, parsed.hosts):
             return None
         seals = archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
-        del journal  # merging needs the memory
+        del journal, state  # merging needs the memory
         archive.records.clear()
         parsing.publish(repo, archived, live, seals, reporter)
-        return runs
+        return JournalState(runs)
 
 
 def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:

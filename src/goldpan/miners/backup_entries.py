@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.backup_shapes import About, about, glance, named_shape, read_shape
-from goldpan.miners.replies import MALFORMED, fast_parser, parse_json
+from goldpan.miners.backup_shapes import About, about, named_shape, read_shape
+from goldpan.miners.replies import MALFORMED, parse_json
 
 LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
@@ -245,8 +245,8 @@ def _objects(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 def _is_json(text: bytes) -> bool:
     try:
-        fast_parser()(text)
-    except (ValueError, RuntimeError):
+        parse_json(text)
+    except ValueError:
         return False
     return True
 
@@ -332,8 +332,6 @@ def _read(body: bytes) -> About | _Flaw:
     """Return what an entry says of itself, or why there is none."""
     if len(body) > LARGEST_ENTRY:
         return _Flaw(f": {_TOO_LARGE}")
-    if (glanced := glance(body)) is not None:
-        return glanced
     try:
         data = parse_json(body)
         shaped = read_shape(data)

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Result
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import read_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.journal import UNSEEN
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 
 _COLUMNS = {
@@ -88,16 +89,18 @@ class Coverage(Result):
 
 
 def measure_coverage(
-    workspace: WorkspaceLayout, repo: str, records: list[Record] | None = None
+    workspace: WorkspaceLayout, repo: str, state: JournalState | None = None
 ) -> Coverage:
     """Measure one repository's coverage; raises `WorkspaceError` where nothing was mined.
 
-    `records` are the archive's, where they are known; with tables, where runs begin and end is
-    enough.
+    `state` is the archive's, where it is known; with tables, where runs begin and end is enough.
     """
-    if records is None:
-        records = Archive(workspace.raw(repo)).records
-    begin, finished, newest = _last_run(workspace, repo, records)
+    state = state or JournalState(Archive(workspace.raw(repo)).records)
+    if not state.begins:
+        raise WorkspaceError(
+            f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    begin = state.begins[-1]
     plan = begin.meta["plan"]
     if workspace.table(repo, "entries").exists():
         tables = read_tables(workspace, repo, _COLUMNS)
@@ -106,32 +109,18 @@ def measure_coverage(
         unknown.sort(key=lambda item: (item.kind, item.name))
         name = next(filter(None, tables["repositories"]["repo"].to_pylist()), repo)
     else:
-        (counts, gaps), unknown, name = _without_tables(records), [], repo
+        (counts, gaps), unknown, name = _without_tables(state), [], repo
     return Coverage(
         name,
         plan["via"],
         plan["since"],
-        newest.meta["at"],
-        finished,
+        state.newest[begin.run].meta["at"],
+        begin.run in state.finished,
         tuple(counts),
         tuple(gaps),
         tuple(unknown),
-        _unseen(records),
+        (UNSEEN.format(since=state.unseen_since),) if state.unseen_since else (),
     )
-
-
-def _unseen(records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the data that no run had the means to see since it was first unseen."""
-    since, swept = "", set[int]()
-    for record in records:
-        match record.meta["part"]:
-            case "unseen":
-                since = since or record.meta["since"]
-            case "sweep":
-                swept.add(record.run)
-            case "end" if record.run in swept:
-                since = ""
-    return (UNSEEN.format(since=since),) if since else ()
 
 
 def _counts(ledger: pa.Table) -> list[Count]:
@@ -160,9 +149,9 @@ def _gaps(ledger: pa.Table) -> list[Gap]:
     return sorted(gaps, key=lambda gap: (gap.number is not None, gap.number or 0, gap.part))
 
 
-def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
+def _without_tables(state: JournalState) -> tuple[list[Count], list[Gap]]:
     """Return counts and gaps from the archive alone, for a first run that did not end."""
-    live = find_current_records(records)
+    live = find_current_records(state)
     gaps = [
         Gap(number, part, trouble.state, trouble.reason)
         for (number, part), trouble in live.open.items()
@@ -173,15 +162,3 @@ def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
     parts = (*_ENTRIES, *live.further_lists)
     counts = [Count(part, announced.get(part), live.stored.get(part, 0)) for part in parts]
     return counts, gaps
-
-
-def _last_run(
-    workspace: WorkspaceLayout, repo: str, records: Sequence[Record]
-) -> tuple[Record, bool, Record]:
-    starts = [record for record in records if record.meta["part"] == "begin"]
-    if not starts:
-        raise WorkspaceError(
-            f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
-        )
-    mine = [record for record in records if record.run == starts[-1].run]
-    return starts[-1], any(record.meta["part"] == "end" for record in mine), mine[-1]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from goldpan.core.errors import ServerError
-from goldpan.core.storage.archive import Record
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import parse_json
 
 STATED = "stated by the user"
@@ -31,40 +31,22 @@ def link_hosts(host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((host, "github.com")))
 
 
-def stated_license(records: Iterable[Record]) -> str | None:
-    """Return the license that the user stated last, or `MINED`; None where none ever was."""
-    stated = [r.meta["license"] for r in records if r.meta["part"] == "license"]
-    return str(stated[-1]) if stated else None
-
-
-def read_facts(records: list[Record]) -> Facts | None:
-    """Read the newest facts among a repository's records."""
-    hosts: dict[int, str] = {}
-    backups: set[int] = set()
-    newest: Record | None = None
-    former: dict[str, str] = {}
-    stated = stated_license(records)
-    for record in records:
-        if record.meta["part"] == "begin":
-            hosts[record.run] = record.meta["plan"]["host"]
-            if record.meta["plan"]["via"] == "backup":
-                backups.add(record.run)
-        if record.meta["part"] == "repository":
-            newest = record
-        if record.meta["part"] == "former":
-            former.update(record.meta["names"])
+def read_facts(state: JournalState) -> Facts | None:
+    """Read the newest facts of a repository; None where there are none."""
+    newest = state.repository
     if newest is None:
         return None
+    plans = {begin.run: begin.meta["plan"] for begin in state.begins}
+    plan = plans.get(newest.run, {"host": "github.com", "via": ""})
     row = facts_row(parse_json(newest.read()))
-    if stated not in (None, MINED):
-        row |= {"license": stated, "license_source": STATED}
+    if state.stated_license not in (None, MINED):
+        row |= {"license": state.stated_license, "license_source": STATED}
     elif row["license"] is not None:
-        row["license_source"] = "backup" if newest.run in backups else "GitHub"
-    host = hosts.get(newest.run, "github.com")
+        row["license_source"] = "backup" if plan["via"] == "backup" else "GitHub"
     repo = str(row["repo"])
-    spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}
+    spellings = {old.lower(): old for old in sorted(state.former) if old.lower() != repo.lower()}
     spelling_of = dict.fromkeys(sorted(spellings.values()), repo)
-    return Facts(repo, link_hosts(host), row, spelling_of)
+    return Facts(repo, link_hosts(plan["host"]), row, spelling_of)
 
 
 def facts_row(data: Any) -> dict[str, Any]:

@@ -49,6 +49,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.settings.trust import is_loopback
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import HttpReply
 
 UNSEEN = "references from other repositories since {since}"
@@ -61,6 +62,8 @@ class Journal:
         self.archive = archive
         self.run = archive.runs
         self.resumed = False
+        self.state = JournalState(archive.records)
+        """What the archive told before this run."""
         self._by_key: dict[str, Record] = {}
         self._documents: set[str] = set()
         for record in archive.records:
@@ -71,7 +74,7 @@ class Journal:
 
         Raises `UsageError` where the archive is of a repository of that name on another host.
         """
-        host, earlier = str(plan.get("host", "")), web_host(self.archive.records)
+        host, earlier = str(plan.get("host", "")), self.state.host
         if host and earlier is not None and host != earlier and not is_loopback(host):
             raise UsageError(
                 f"{self.archive.directory} holds {plan['repo']} of {earlier}, not of {host}",
@@ -171,30 +174,9 @@ class Journal:
             self._by_key[key] = record
 
 
-def web_host(records: Iterable[Record]) -> str | None:
-    """Return the host that a repository was mined from; None for a server on this machine."""
-    begin = _newest_begin(records)
-    return None if begin is None else str(begin.meta["plan"]["host"])
-
-
 def git_host(workspace: WorkspaceLayout, repo: str) -> str | None:
     """Return the host with its port that serves a mined repository; None where none is known."""
-    begin = _newest_begin(Archive(workspace.raw(repo)).records)
-    return None if begin is None else str(begin.meta.get("git_host") or begin.meta["plan"]["host"])
-
-
-def _newest_begin(records: Iterable[Record]) -> Record | None:
-    """Return where the newest run began whose host is known and is not this machine."""
-    begins = [record for record in records if record.meta["part"] == "begin"]
-    known = (
-        record
-        for record in reversed(begins)
-        if (host := record.meta["plan"].get("host"))
-        and not is_loopback(host)
-        # Earlier versions took each backup as one of github.com.
-        and (record.meta["plan"]["via"] != "backup" or "git_host" in record.meta)
-    )
-    return next(known, None)
+    return JournalState(Archive(workspace.raw(repo)).records).git_host
 
 
 def sources(workspace: WorkspaceLayout, repo: str) -> Mapping[int, tuple[str, ...]]:

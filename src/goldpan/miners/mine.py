@@ -28,7 +28,7 @@ from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.repair import unresolved
+from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import NoAnswerError
 from goldpan.miners.tables.normalize import normalize
 
@@ -167,10 +167,11 @@ class Crawl:
                 f"{settings.withheld or 'No token'}: GitHub allows 60 requests an hour. With a "
                 "token it allows 5,000. Stop at any time; the same command resumes"
             )
-        tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
         failure, estimate = None, _NOTHING
         async with turns.of(repo):
             with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
+                make = partial(normalize, workspace, repo, reporter, workers=settings.workers)
+                tables = partial(make, archive=archive)
                 journal = self._begin(archive, announced, license)
                 rows: Mapping[str, int] = {}
                 try:
@@ -180,13 +181,14 @@ class Crawl:
                     reporter.note(f"Predicted: {_describe(estimate)}")
                     await miner.run()
                     rows = await turns.take(tables)
-                    losses = unresolved(archive.records)
-                    if await self._ask_former_names(journal, workspace, repo) or losses:
+                    is_new = await self._ask_former_names(journal, workspace, repo)
+                    if is_new or journal.state.lost:
                         # only a run that ended makes good what damage took
                         rows = await turns.take(tables)
                 except MiningError as error:
                     failure = error
                     rows = await turns.take(tables)
+                coverage = measure_coverage(workspace, repo, JournalState(archive.records))
         return MineResult(
             repo,
             path,
@@ -196,7 +198,7 @@ class Crawl:
             time.monotonic() - started,
             estimate,
             rows,
-            measure_coverage(workspace, repo),
+            coverage,
             failure,
         )
 

@@ -8,14 +8,14 @@ never more under way than one repository would have.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Protocol, cast
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import cast
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.resources import available_memory, explain
 from goldpan.core.result import count
 from goldpan.core.settings.config import Settings, repository_name
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.miners.github.announced import chosen_path
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub, connect
@@ -59,43 +59,6 @@ def repositories_at_once(settings: Settings) -> int:
     return max(1, min(MOST_AT_ONCE, available_memory() // MEMORY_A_REPOSITORY))
 
 
-class Listener(Protocol):
-    """Listener for the mining of repositories, called in the thread that mines them."""
-
-    def on_begin(self, repo: str) -> None:
-        """Take note that mining begins."""
-
-    def on_end(self, repo: str, result: MineResult | Exception) -> None:
-        """Take its result or failure."""
-
-
-class MinedRepositories:
-    """Keeps the results and failures of repositories, and reports them."""
-
-    def __init__(self, reporter: Reporter, task: ProgressTask) -> None:
-        self.by_name: dict[str, MineResult | GoldpanError] = {}
-        """By the names that `mine_many` was given, in lower case."""
-        self._reporter = reporter
-        self._task = task
-
-    def on_begin(self, repo: str) -> None:
-        """Do nothing: mining itself reports its cost."""
-
-    def on_end(self, repo: str, result: MineResult | Exception) -> None:
-        """Keep it; raises an exception that is a defect of Goldpan's own, which ends all."""
-        if isinstance(result, Exception) and not isinstance(result, GoldpanError):
-            explained = explain(result)
-            if explained is None:
-                raise result
-            result = explained
-        self.by_name[repo.lower()] = result
-        self._task.advance()
-        failure = result if isinstance(result, GoldpanError) else result.failure
-        self._reporter.named(repo).note(
-            f"failed: {failure.problem}" if failure else summary(cast("MineResult", result))
-        )
-
-
 def summary(result: MineResult) -> str:
     """Return the figures of a result in a few words."""
     entries = count(result.tables.get("entries", 0), "entry")
@@ -103,31 +66,35 @@ def summary(result: MineResult) -> str:
 
 
 def mine_many(
-    settings: Settings,
-    licenses: Mapping[str, str | None],
-    reporter: Reporter,
-    listener: Listener,
-    pace: Pace | None = None,
-) -> None:
-    """Mine the repositories that `licenses` names, each as `mine` does; none stops the others.
+    settings: Settings, names: Sequence[str], reporter: Reporter, pace: Pace | None = None
+) -> dict[str, MineResult | GoldpanError]:
+    """Mine repositories, each as `mine` does; none stops the others.
 
-    `licenses` holds what the user states of each, None of most. Raises `UsageError` for settings
-    that cannot work, and what the listener raises.
+    Returns the result or the failure of each by its name in lower case. Raises `UsageError` for
+    settings that cannot work.
     """
     chosen_path(settings)
-    names = list({repository_name(name).lower(): name for name in licenses}.values())
+    names = list({repository_name(name).lower(): name for name in names}.values())
     turns = Turns(alone=min(len(names), repositories_at_once(settings)) == 1)
+    outcomes: dict[str, MineResult | GoldpanError] = {}
 
     async def mine(crawl: Crawl, name: str) -> None:
-        repo = repository_name(name)
+        outcome: MineResult | GoldpanError | None
         try:
-            listener.on_begin(name)
-            result: MineResult | Exception = await crawl.mine(repo, licenses[name], turns)
-        except Exception as error:  # noqa: BLE001 - of this repository: the others go on
-            result = error
-        listener.on_end(name, result)
+            outcome = await crawl.mine(repository_name(name), None, turns)
+        except Exception as error:  # of this repository: the others go on
+            outcome = error if isinstance(error, GoldpanError) else explain(error)
+            if outcome is None:  # a defect of Goldpan's own
+                raise
+        outcomes[name.lower()] = outcome
+        failure = outcome if isinstance(outcome, GoldpanError) else outcome.failure
+        told = f"failed: {failure.problem}" if failure else summary(cast("MineResult", outcome))
+        crawl.reporter.note(told)
+        task.advance()
 
-    ask_at_once(settings, names, reporter, mine, pace)
+    with reporter.task("Repositories", len(names)) as task:
+        ask_at_once(settings, names, reporter, mine, pace)
+    return outcomes
 
 
 def predict_many(

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
@@ -163,16 +161,6 @@ def parse_json(body: bytes) -> Any:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-@cache
-def fast_parser() -> Callable[[bytes], Any]:
-    """Return simdjson's parser, which makes no Python objects, or orjson's where it is not."""
-    try:
-        parse: Callable[[bytes], Any] = import_module("simdjson").Parser().parse
-    except ImportError:  # no wheels for the newest Python: the same, more slowly
-        return orjson.loads
-    return parse
 
 
 def read_reply(

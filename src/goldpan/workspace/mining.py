@@ -119,7 +119,7 @@ class Mine(Group):
     def _mined(self, names: Sequence[str], license: str | None) -> list[MineResult]:
         """Mine repositories; the progress of one alone does not begin with its name."""
         from goldpan.miners.mine import mine
-        from goldpan.miners.mine_many import MinedRepositories, mine_many
+        from goldpan.miners.mine_many import mine_many
 
         settings = self.lab.github
         with self.lab.reporting() as reporter:
@@ -130,10 +130,8 @@ class Mine(Group):
                     raise
                 except GoldpanError as error:
                     return [self._failed(names[0], error)]
-            with reporter.task("Repositories", len(names)) as task:
-                outcomes = MinedRepositories(reporter, task)
-                mine_many(settings, dict.fromkeys(names), reporter, outcomes)
-        found = {name: outcomes.by_name[name.lower()] for name in names}
+            outcomes = mine_many(settings, names, reporter)
+        found = {name: outcomes[name.lower()] for name in names}
         return [
             self._failed(name, outcome) if isinstance(outcome, GoldpanError) else outcome
             for name, outcome in found.items()

@@ -119,13 +119,8 @@ class Flaw:
     reason: str
 
 
-def encode(
-    meta: Mapping[str, Any], body: bytes, length: int = 0, digest: str | None = None
-) -> tuple[bytes, bytes]:
-    """Return a record's header and body as written; blanks fill it up to `length` bytes.
-
-    `digest` is the body's SHA-256, where that is known.
-    """
+def encode(meta: Mapping[str, Any], body: bytes, digest: str | None = None) -> tuple[bytes, bytes]:
+    """Return a record's header and body; `digest` is the body's SHA-256, where that is known."""
     frame = _PACKER.compress(body)
     facts = {
         **meta,
@@ -134,7 +129,6 @@ def encode(
         "sha256": digest or hashlib.sha256(body).hexdigest(),
     }
     text = orjson.dumps(facts)
-    text = text.ljust(length - PREAMBLE.size - DIGEST - len(frame))
     inside = PREAMBLE.size - FRAME_HEAD + len(text) + DIGEST
     start = PREAMBLE.pack(MAGIC, inside, len(frame), 0)[:CHECKED]
     head = start + struct.pack("<I", zlib.crc32(start)) + text
@@ -338,7 +332,7 @@ def _next(data: _Bytes, offset: int) -> int | None:
 def _is_cut(data: _Bytes, offset: int) -> bool:
     """Tell whether the rest of a file is the start of a record, as a kill or a crash leaves it."""
     start = data.at(offset, offset + PREAMBLE.size)
-    if not _MAGIC.startswith(start[:4]):
+    if not _MAGIC.startswith(start[:4].rstrip(b"\0")):
         return False
     if len(start) < PREAMBLE.size or not any(data.at(data.total - ZEROS, data.total)):
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from goldpan.miners.gharchive.store import (
     hour_name,
 )
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
-from goldpan.miners.replies import fast_parser, parse_json
+from goldpan.miners.replies import parse_json
 
 LONGEST_LINE = 16 << 20
 _LONG = 1 << 20
@@ -196,21 +196,14 @@ class _HourReader:
 
     def read(self, chunks: Iterator[bytes], target: pq.ParquetWriter) -> None:
         """Read all chunks of a file."""
-        types, type_of = self.types, _type_reader()
         for batch in lines_of(chunks):
             if isinstance(batch, LongLine):
                 self.lines += 1
                 self._put_aside(batch.head, batch.length, "longer than any event")
                 continue
             for line in batch:
-                try:
-                    event = parse_json(line) if type_of(line) in types else None
-                except (ValueError, RuntimeError, KeyError, TypeError):
+                if not self._read_piece(line, last=False):
                     self._read_damaged(line)
-                else:
-                    self.lines += 1
-                    if event is not None:
-                        self._keep(event, len(line))
             if len(self._rows) >= _BATCH_ROWS or self._size >= _BATCH_BYTES:
                 self._flush(target)
         self._flush(target)
@@ -222,7 +215,7 @@ class _HourReader:
             if b"\0" in line:
                 self.lines += 1
                 self._put_aside(line, len(line), "nothing but NUL")
-        elif not self._read_piece(content, last=False):
+        elif content == line or not self._read_piece(content, last=False):
             for piece in pieces_of(content):
                 self._read_piece(piece, last=True)
 
@@ -267,16 +260,3 @@ class _HourReader:
         problem = {"line": self.lines, "bytes": length, "reason": reason[:200], "text": text}
         self.aside.append(json.dumps(problem) + "\n")
         self._aside_bytes += len(self.aside[-1])
-
-
-def _type_reader() -> Callable[[bytes], str]:
-    """Return a function that parses a line and returns its type; it raises for no event."""
-    parse = fast_parser()
-
-    def type_of(line: bytes) -> str:
-        kind = parse(line)["type"]
-        if not isinstance(kind, str):
-            raise TypeError
-        return kind
-
-    return type_of

@@ -254,33 +254,12 @@ class GitHub:
         return HttpRequest("graphql", "POST", self.graphql_url, headers, body)
 
     async def _ask(self, request: HttpRequest, tries: int, *, patient: bool = False) -> HttpReply:
-        failures = limits = secondary = redirects = 0
-        original = request
+        """Return a reply that asking again would not change; ends with the last try or patience."""
+        failures = 0
         while True:
-            reply, token = await self._send(request)
-            match reply.verdict:
-                case Verdict.DONE | Verdict.REFUSED:
-                    return replace(reply, moved=request.url if redirects else "")
-                case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
-                    redirects += 1
-                    location = reply.headers.get("location", "")
-                    request = replace(request, url=on_same_host(request.url, location))
-                    continue
-                case Verdict.TOKEN:
-                    await self._refuse(token, reply)
-                    continue
-                case Verdict.PRIMARY if limits < _MOST_LIMITS:
-                    self.pool.exhausted(token, request.resource, reply.headers, limits)
-                    limits += 1
-                    continue
-                case Verdict.SECONDARY:
-                    secondary += 1
-                    if secondary > _MOST_SECONDARY:
-                        raise ServerError(
-                            f"GitHub keeps asking to slow down ({reply.problem})", RUN_AGAIN
-                        )
-                    self.pool.pause(token, self._pause(reply, secondary - 1))
-                    continue
+            reply = await self._follow(request)
+            if reply.verdict in (Verdict.DONE, Verdict.REFUSED):
+                return reply
             failures += 1
             last = failures >= tries or reply.verdict is not Verdict.FAILED
             # An incident at first contact is waited out as well, unless others are answered.
@@ -295,7 +274,38 @@ class GitHub:
             elif not last:
                 await self._sleep(failures)
             if last and not waits:
-                raise NoAnswerError(f"{original.method} {urlsplit(original.url).path}", reply)
+                raise NoAnswerError(f"{request.method} {urlsplit(request.url).path}", reply)
+
+    async def _follow(self, request: HttpRequest) -> HttpReply:
+        """Return the reply where redirects lead; ends with the last that is followed."""
+        for redirects in range(_MOST_REDIRECTS + 1):
+            reply = await self._send_within_limits(request)
+            if reply.verdict is not Verdict.REDIRECT:
+                return replace(reply, moved=request.url if redirects else "")
+            target = on_same_host(request.url, reply.headers.get("location", ""))
+            request = replace(request, url=target)
+        return reply
+
+    async def _send_within_limits(self, request: HttpRequest) -> HttpReply:
+        """Return a reply that is no matter of tokens or limits; ends with the last wait for one."""
+        secondary = 0
+        for limits in range(_MOST_LIMITS):
+            reply, token = await self._send(request)
+            match reply.verdict:
+                case Verdict.TOKEN:
+                    await self._refuse(token, reply)
+                case Verdict.PRIMARY:
+                    self.pool.exhausted(token, request.resource, reply.headers, limits)
+                case Verdict.SECONDARY if secondary < _MOST_SECONDARY:
+                    self.pool.pause(token, self._pause(reply, secondary))
+                    secondary += 1
+                case Verdict.SECONDARY:
+                    raise ServerError(
+                        f"GitHub keeps asking to slow down ({reply.problem})", RUN_AGAIN
+                    )
+                case _:
+                    return reply
+        return reply
 
     async def _send(self, request: HttpRequest) -> tuple[HttpReply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""
@@ -326,15 +336,9 @@ class GitHub:
         """Return once GitHub answers the probe; one task finds out for all."""
         async with self._health.lock:
             while self._health.is_doubtful and self.probe is not None:
-                probed, token = await self._send(self.probe)
+                probed = await self._send_within_limits(self.probe)
                 if probed.verdict is Verdict.FAILED:
                     await self._wait(reply, self._health.failures)
-                elif probed.verdict is Verdict.SECONDARY:
-                    self.pool.pause(token, self._pause(probed, 0))
-                elif probed.verdict is Verdict.PRIMARY:
-                    self.pool.exhausted(token, self.probe.resource, probed.headers, 0)
-                elif probed.verdict is Verdict.TOKEN:
-                    await self._refuse(token, probed)
 
     async def _wait(self, reply: HttpReply, failures: int) -> None:
         """Pause while GitHub answers nobody; raises `ServerError` after all patience."""
@@ -373,9 +377,8 @@ class GitHub:
 
     def _pause(self, reply: HttpReply, times: int) -> float:
         seconds = retry_after(reply.headers)
-        if seconds is None:
-            seconds = self.pace.secondary * 2.0 ** min(times, 10)
-        return min(seconds, 900.0)
+        longer = self.pace.secondary * 2.0 ** min(times, 10)
+        return min(longer if seconds is None else seconds, 900.0)
 
 
 def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:

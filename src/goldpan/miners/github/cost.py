@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 from goldpan.core.errors import QueryError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.archive import Archive, Record
+from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_page
 from goldpan.miners.github.rest_feeds import FEEDS
 from goldpan.miners.journal import Journal

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.miners.connections import LIGHT
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connections import LIGHT
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import entry_flaws, hidden_parts, open_lists, read_problems
 from goldpan.miners.github.queries import KINDS, Kind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.miners.github.connections import CONNECTIONS, EDITS, PART_OF
+from goldpan.miners.connections import CONNECTIONS, EDITS, PART_OF
 from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import HttpReply, errors_of, is_forbidden, reason_of
 

@@ -15,9 +15,9 @@ from typing import Any
 from goldpan.core.result import count
 from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
+from goldpan.miners.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
-from goldpan.miners.github.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
 from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, entry_key
 from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from goldpan.miners.github.connections import (
+from goldpan.miners.connections import (
     CONNECTIONS,
     DISCUSSION_CONNECTIONS,
     ISSUE_CONNECTIONS,

@@ -8,10 +8,6 @@ from typing import Any
 
 from goldpan.text.keywords import find_mentions
 
-PART_OF_LIST = {"pull_comments": "review_comments"}
-"""The part that a list of one entry belongs to, where it is not called the same."""
-
-
 RELATIONS = {
     "sub_issues": "sub_issues",
     "blocked_by": "dependencies/blocked_by",

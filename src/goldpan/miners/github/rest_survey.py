@@ -25,7 +25,6 @@ from goldpan.miners.github.rest_feeds import (
     COMMENTS,
     FEEDS,
     ISSUES,
-    PART_OF_LIST,
     PULLS,
     RELATIONS,
     REVIEW_COMMENTS,
@@ -34,7 +33,7 @@ from goldpan.miners.github.rest_feeds import (
 from goldpan.miners.github.rest_lists import Listing, Lists
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import UNSEEN, Journal
-from goldpan.miners.repair import trusted_ends
+from goldpan.miners.journal_state import PART_OF_LIST
 
 
 @dataclass(slots=True)
@@ -304,7 +303,7 @@ def stamp(moment: datetime | None) -> str | None:
 def _finished_until(journal: Journal, limit: str | None) -> str | None:
     """Return when the last REST run that read all of these lists began, by GitHub's clock."""
     runs: dict[int, dict[str, Record]] = defaultdict(dict)
-    ends = {record.sequence for record in trusted_ends(journal.archive.records)}
+    ends = {record.sequence for record in journal.state.ends}
     for record in journal.archive.records:
         part = record.meta["part"]
         if part == "failed" and record.meta["number"] is None:

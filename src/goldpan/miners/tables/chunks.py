@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -31,6 +30,11 @@ _FACET = b"facet"  # key of a facet's name in the metadata of a part's schema
 def range_of(number: int) -> int:
     """Return the range that an entry lies in."""
     return number // RANGE
+
+
+def bounds_of(index: int) -> dict[str, int]:
+    """Return the first number of a range, and the one behind its last as `end`."""
+    return {"first": index * RANGE, "end": (index + 1) * RANGE}
 
 
 def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> None:
@@ -61,7 +65,7 @@ def parsed_ranges(directory: Path) -> set[int]:
 
 
 def read_range(directory: Path, index: int) -> dict[str, pa.Table]:
-    """Return a range's facets, rows in the order of the chunks; empty ones without part files."""
+    """Return a range's facets, with the place of each row as `_at`; empty without part files."""
     parts = {name: [facet.schema.empty_table()] for name, facet in FACETS.items()}
     for path in sorted((directory / f"{index:08}").glob("*")):
         with pa.OSFile(str(path), "rb") as source:
@@ -69,106 +73,11 @@ def read_range(directory: Path, index: int) -> dict[str, pa.Table]:
                 part = pa.ipc.open_stream(source).read_all()
                 name = part.schema.metadata[_FACET].decode()
                 parts[name].append(part.replace_schema_metadata())
-    return {name: pa.concat_tables(parts.pop(name)).combine_chunks() for name in FACETS}
+    return {name: _numbered(pa.concat_tables(parts.pop(name))) for name in FACETS}
 
 
-# Reads of a backup's entry only the fields that tables are made of.
-#
-# Nine bytes of ten are addresses and the like. msgspec skips fields that are not declared, which
-# takes half as long as parsing all of them.
-
-_NUMBER = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-_INTEGER = _NUMBER | None
-_TEXT = str | None
-_NOBODY = ("", "ghost")  # logins of deleted accounts
-
-
-def _object(*texts: str, **typed: Any) -> Any:
-    """Return the type of an object of which these members are read, texts and typed ones."""
-    members: Any = {**dict.fromkeys(texts, _TEXT), **typed}
-    return TypedDict("_object", members, total=False)  # type: ignore[operator]
-
-
-def _list(kind: Any) -> Any:
-    return list[kind] | None
-
-
-_PERSON = _object("login", "type", id=_INTEGER) | None
-_ASSIGNEE = _object(login=Required[str], id=_INTEGER, type=Required[str])
-_NAMED = _object("name") | None
-_TITLED = _object("title") | None
-_DATED = _object("date") | None
-_REPOSITORY = _object("full_name") | None
-_BRANCH = _object("ref", "sha", repo=_REPOSITORY) | None
-_BLOCKING = _object(total_blocked_by=_INTEGER, total_blocking=_INTEGER)
-_ENTRY = _object(
-    *("title", "body", "state", "state_reason", "author_association", "created_at", "updated_at"),
-    *("closed_at", "parent_issue_url", "merged_at", "merge_commit_sha"),
-    number=Required[_NUMBER],
-    user=_PERSON,
-    locked=bool | None,
-    labels=_list(_object(name=Required[str])),
-    assignees=_list(_ASSIGNEE),
-    milestone=_TITLED,
-    type=_NAMED,
-    sub_issues_summary=_object(total=_INTEGER) | None,
-    issue_dependencies_summary=_BLOCKING | None,
-    pinned_comment=_object(id=_INTEGER) | None,
-    pull_request=_object("merged_at") | None,
-    head=_BRANCH,
-    base=_BRANCH,
-    draft=bool | None,
-    **dict.fromkeys(("comments", "review_comments", "commits"), _INTEGER),
-    **dict.fromkeys(("changed_files", "additions", "deletions"), _INTEGER),
-)
-_MINIMIZED = _object("reason") | None
-_REFERRING = _object(number=_INTEGER, repository=_REPOSITORY)
-_EVENT = _object(
-    *("author_association", "created_at", "updated_at", "submitted_at", "body", "state"),
-    *("commit_id", "sha", "message"),
-    event=Required[str],
-    id=_INTEGER,
-    label=_NAMED,
-    milestone=_TITLED,
-    rename=_object("from", "to") | None,
-    source=_object(issue=_REFERRING | None) | None,
-    minimized=_MINIMIZED,
-    **dict.fromkeys(("actor", "user", "assignee", "assigner"), _PERSON),
-    **dict.fromkeys(("author", "committer"), _DATED),
-)
-_REVIEW_COMMENT = _object(
-    *("author_association", "created_at", "updated_at", "body", "path"),
-    user=_PERSON,
-    minimized=_MINIMIZED,
-    **dict.fromkeys(("id", "pull_request_review_id", "in_reply_to_id"), _INTEGER),
-)
-_DOCUMENT = _object(
-    type=Required[Literal["issue", "pull"]],
-    issue=_ENTRY,
-    pull=_ENTRY,
-    events=_list(_EVENT),
-    comments=_list(_REVIEW_COMMENT),
-)
-_DECODER = msgspec.json.Decoder(_DOCUMENT)
-
-
-def read_fields(body: bytes) -> dict[str, Any] | None:
-    """Return the fields of an entry of the one shape, each as parsing all of it gives it.
-
-    None where anything is not as GitHub documents it: then all of it must be parsed, so that
-    messages can quote what stands there.
-    """
-    try:
-        document: dict[str, Any] = _DECODER.decode(body)
-    except (ValueError, RecursionError):
-        return None
-    entry = document.get(document["type"])
-    if entry is None or (document["type"] == "issue" and entry.get("pull_request") is not None):
-        return None
-    assignees = entry.get("assignees") or ()
-    if any(assignee["login"] in _NOBODY for assignee in assignees):
-        return None
-    return document
+def _numbered(rows: pa.Table) -> pa.Table:
+    return rows.append_column("_at", pa.array(np.arange(len(rows))))
 
 
 PARSED = {
@@ -207,8 +116,7 @@ def _parse(rows: Rows, record: Record, body: bytes, pulls: frozenset[int]) -> No
     """Parse a record; a part that cannot be read is noted, and costs nothing else."""
     meta = record.meta
     try:
-        fields = read_fields(body) if meta["part"] == "backup" else None
-        rows.read(_parse_part, meta, parse_json(body) if fields is None else fields, pulls)
+        rows.read(_parse_part, meta, parse_json(body), pulls)
     except MALFORMED as error:
         reason = f"{record.name} cannot be read ({type(error).__name__}: {error})"
         numbers = [node[1] for node in meta.get("nodes") or ()] or [meta.get("number")]

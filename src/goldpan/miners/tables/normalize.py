@@ -17,9 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import do_without_pandas
@@ -27,15 +25,7 @@ from goldpan.core.parallel.engine import open_engine
 from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
-from goldpan.core.schemas import (
-    COMMENTS,
-    ENTRIES,
-    LEDGER,
-    MINED,
-    REPOSITORIES,
-    UNKNOWN,
-    TableSchema,
-)
+from goldpan.core.schemas import LEDGER, MINED, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive, Record, lost_replies, run_files
 from goldpan.core.storage.parquet import count_rows, write, writer
 from goldpan.core.storage.run_file import Seal
@@ -43,74 +33,49 @@ from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.miners.facts import Facts, read_facts, stated_license
+from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
-from goldpan.miners.tables.chunks import (
-    PARSED,
-    Chunk,
-    parse_chunk,
-    parsed_ranges,
-    range_of,
-    read_range,
-)
+from goldpan.miners.journal_state import JournalState, Open
+from goldpan.miners.tables.chunks import PARSED, Chunk, parse_chunk, parsed_ranges, range_of
 from goldpan.miners.tables.columns import array_of
-from goldpan.miners.tables.current_records import (
-    CurrentRecords,
-    Open,
-    find_current_records,
-    runs_without_issues,
-)
+from goldpan.miners.tables.current_records import CurrentRecords, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
-from goldpan.miners.tables.range_tables import RangeTables, Undocumented
-
-# Merges parsed facets into tables, one range of entry numbers after the other.
-
-_WRITERS = 2
+from goldpan.miners.tables.range_tables import RangeTables
 
 
 def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter) -> dict[str, Path]:
     """Merge the part files in `scratch` and return each table's finished file."""
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
-    deleted = np.array(sorted(live.deleted), dtype=np.int64)
-    unknown, sums, of_lists = Undocumented(), _Sums(), dict[tuple[int | None, str], Open]()
-    troubles = _by_range(live)
-    indexes = sorted({*parsed_ranges(scratch), *troubles})
+    pending = _by_range(live)
+    indexes = sorted({*parsed_ranges(scratch), *pending})
     with (
         reporter.task("Merging tables", len(indexes)) as task,
-        ThreadPoolExecutor(_WRITERS) as pool,
+        ThreadPoolExecutor(1) as pool,
+        RangeTables(scratch, facts, live) as merged,
     ):
-        writing: list[Future[None]] = []
+        written: Future[None] | None = None
         for index in indexes:
-            facets = read_range(scratch, index)
-            part = RangeTables(facts, facets, live, deleted, troubles.get(index, {}))
-            tables = part.tables()
-            for future in writing:  # while this range was merged
-                future.result()
-            writing = [
-                pool.submit(write, writers[table.name], table, facts.repo, rows)
-                for table, rows in tables.items()
-            ]
-            for table, rows in tables.items():
-                sums.add(table, rows)
-            of_lists |= {key: trouble for key, trouble in part.troubles.items() if key[0] is None}
-            part.count_unknown(unknown)
+            for table, rows in merged.tables(index, pending.get(index, {})):
+                if written is not None:  # while this one was merged
+                    written.result()
+                written = pool.submit(write, writers[table.name], table, facts.repo, rows)
             task.advance()
-        for future in writing:
-            future.result()
-    row = {
-        **facts.row,
-        "issues_announced": live.announced.get("issues"),
-        "pulls_announced": live.announced.get("pulls"),
-        "former_names": sorted(facts.former),
-    }
-    arrays = [array_of((row.get(column.name),), column.type) for column in REPOSITORIES.schema]
-    repository = pa.Table.from_arrays(arrays, schema=REPOSITORIES.schema)
-    write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, repository)
-    of_lists |= {key: trouble for key, trouble in live.open.items() if key[0] is None}
-    lists = list_ledger(sums.stored, sums.unstored, live, of_lists)
-    write(writers[LEDGER.name], LEDGER, facts.repo, lists)
-    write(writers[UNKNOWN.name], UNKNOWN, facts.repo, unknown.table())
+        if written is not None:
+            written.result()
+        row = {
+            **facts.row,
+            "issues_announced": live.announced.get("issues"),
+            "pulls_announced": live.announced.get("pulls"),
+            "former_names": sorted(facts.former),
+        }
+        arrays = [array_of((row.get(column.name),), column.type) for column in REPOSITORIES.schema]
+        repository = pa.Table.from_arrays(arrays, schema=REPOSITORIES.schema)
+        of_repository = {key: trouble for key, trouble in live.open.items() if key[0] is None}
+        lists = list_ledger(merged.listed(), live, merged.of_lists | of_repository)
+        write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, repository)
+        write(writers[LEDGER.name], LEDGER, facts.repo, lists)
+        write(writers[UNKNOWN.name], UNKNOWN, facts.repo, merged.strange())
     for target in writers.values():
         target.close()
     return paths
@@ -125,59 +90,36 @@ def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Op
     return by_range
 
 
-class _Sums:
-    """The stored rows of the repository's lists."""
-
-    def __init__(self) -> None:
-        lists = ("issues", "pulls", "discussions", "comments", "review_comments")
-        self.stored = dict.fromkeys(lists, 0)
-        self.unstored = 0
-
-    def add(self, table: TableSchema, rows: pa.Table) -> None:
-        """Add the rows of one range."""
-        names = {
-            ENTRIES: {"issue": "issues", "pull": "pulls", "discussion": "discussions"},
-            COMMENTS: {"comment": "comments", "review_comment": "review_comments"},
-        }.get(table, {})
-        for kind, name in names.items():
-            self.stored[name] += pc.sum(pc.equal(rows["kind"], kind)).as_py() or 0
-        if table is LEDGER:
-            lost = pc.and_(pc.equal(rows["part"], "entry"), pc.equal(rows["stored"], 0))
-            self.unstored += pc.sum(lost).as_py() or 0
-
-
 _CHUNK_BYTES = 16 << 20
 _KEPT_META = ("part", "nodes", "number", "kind")
 
 
 def normalize(
-    workspace: WorkspaceLayout, repo: str, reporter: Reporter, *, workers: int = 0
+    workspace: WorkspaceLayout,
+    repo: str,
+    reporter: Reporter,
+    *,
+    workers: int = 0,
+    archive: Archive | None = None,
 ) -> dict[str, int]:
     """Make all mined tables of a repository and return their row counts.
 
-    Raises `WorkspaceError` if nothing was mined yet or the archive is damaged.
+    Of its `archive`, where that is open. Raises `WorkspaceError` if nothing was mined yet or the
+    archive is damaged.
     """
-    archive = Archive(workspace.raw(repo))
-    records, seals = archive.records, archive.seals()
-    facts = read_facts(records)
+    archive = archive or Archive(workspace.raw(repo))
+    state, seals = JournalState(archive.records), archive.seals()
+    facts = read_facts(state)
     if facts is None:
         raise WorkspaceError(
             f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    live = find_current_records(records)
-    pulls = frozenset(
-        item[0]
-        for record in records
-        if record.meta["part"] in ("issues", "issue", "pulls", "pull")
-        for item in record.meta["items"]
-        if item[2]  # of a pull request's own lists: its head
-    )
-    alone = runs_without_issues(records)
-    with Parsing(workspace, facts, workers, pulls) as parsing:
-        for record in records:
+    live = find_current_records(state)
+    with Parsing(workspace, facts, workers, frozenset(state.pulls)) as parsing:
+        for record in state.records:
             if record.sequence not in live.skipped:
-                parsing.add(record, alone=record.run in alone)
-        del archive, records  # merging needs the memory
+                parsing.add(record, alone=record.run in state.without_issues)
+        del archive, state  # merging needs the memory
         return parsing.publish(repo, facts, live, seals, reporter)
 
 
@@ -364,7 +306,7 @@ def normalize_again(
         check_replies(workspace, repo)
         if license is not None:
             with Archive(workspace.raw(repo)) as archive:
-                if license != stated_license(archive.records):
+                if license != JournalState(archive.records).stated_license:
                     archive.begin(resume=True)
                     Journal(archive).mark("license", license=license)
         return normalize(workspace, repo, reporter, workers=workers)

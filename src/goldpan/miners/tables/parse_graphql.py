@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldpan.miners.github.connections import EDITS, PART_OF
+from goldpan.miners.connections import EDITS, PART_OF
 from goldpan.miners.tables.columns import actor, inner, integer, login_of, lower, names, texts
 from goldpan.miners.tables.columns import nodes as nodes_of
 from goldpan.miners.tables.parse_timeline import (

@@ -1,0 +1,303 @@
+"""What the records of a repository's archive tell, folded once: `JournalState`.
+
+By the records' metas alone: nothing is unpacked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qsl, urlsplit
+
+from goldpan.core.settings.trust import is_loopback
+from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import END
+from goldpan.miners.connections import PART_OF
+
+RELATIONS = ("sub_issues", "blocked_by", "blocking")
+FLOORED = ("timeline", "files", "review_comments", "links", "edits", *RELATIONS)
+"""The parts of an entry that a complete observation lists anew."""
+
+PART_OF_LIST = {"pull_comments": "review_comments"}
+"""The part that a list of one entry belongs to, where it is not called the same."""
+
+Trouble = Literal["failed", "withheld", "pending", "short"]
+Walk = tuple[int, str, int, str]
+"""Pages of one list that belong together: an entry, a part, a run and a length of pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The state of missing data, and the reason."""
+
+    state: Trouble
+    reason: str
+
+
+class JournalState:
+    """What an archive's records tell, in the order of their making."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = records
+        self.begins: list[Record] = []
+        self.ends: list[Record] = []
+        """Ends of runs after which no reply was lost."""
+        self.lost: list[tuple[int | None, str, str]] = []
+        """Number, part and reason of the replies that were lost and not asked for since."""
+        self.repository: Record | None = None
+        """The newest facts of the repository."""
+        self.stated_license: str | None = None
+        """What the user stated last, or `MINED`."""
+        self.former: dict[str, str] = {}
+        """Other names that lead to the repository, with the one that it has now."""
+        self.asked_names: set[str] = set()
+        """Other names that GitHub was asked about."""
+        self.unseen_since = ""
+        """Since when no run had the means to see references from other repositories."""
+        self.pulls: set[int] = set()
+        """Entries that lists of pull requests hold."""
+        self.elsewhere = {
+            name
+            for record in records
+            if record.meta["part"] == "elsewhere"
+            for name in record.meta["names"]
+        }
+        """Names that entries of backups show and that are of other repositories."""
+        self.without_issues = frozenset(
+            record.run
+            for record in records
+            if record.meta["part"] == "off" and record.meta["of"] == "issues"
+        )
+        """Runs over REST that found issues turned off: pull requests tell of themselves."""
+        self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
+        self.entry: dict[int, int] = {}  # number to its newest observation
+        self.walks: dict[Walk, list[int]] = defaultdict(list)
+        self.complete: set[Walk] = set()
+        self.sweeps: dict[tuple[int, str], list[Record]] = defaultdict(list)
+        self.listings: list[tuple[int, set[int]]] = []  # where a walk began, whom it found
+        self.failures: dict[tuple[int | None, str], tuple[Record, Open]] = {}
+        self.solved: dict[tuple[int, str], int] = {}
+        self.owners: dict[int, str] = {}
+        self.open_pages: dict[str, tuple[int, str, str]] = {}
+        self.keys: set[str] = set()
+        self.listed: dict[int, bool] = {}
+        self.announced: dict[str, int] = {}
+        self.deleted: dict[int, int] = {}
+        self.fetched: dict[int, int] = {}  # number to where all of it was read at once
+        self.kinds: dict[int, str] = {}
+        self.runs: dict[int, int] = {}  # run to its first record
+        self.since: str | None = None
+        self.discussions_off: bool | None = None  # null where nobody asked
+        self.dated: dict[int, tuple[str, bool]] = {}
+        """When an entry was updated as it stands, and whether that was mined."""
+        self.listed_dates: dict[int, tuple[str, bool]] = {}
+        """The same of its lists."""
+        self.whole: set[int] = set()  # entries that were mined, or pull requests with branches
+        self.partial: dict[int, list[Record]] = defaultdict(list)
+        """The copies of a backup that hold some of an entry."""
+        self.skipped: set[int] = set()
+        self.newest: dict[int, Record] = {}
+        """The newest record of each run."""
+        self.finished: set[int] = set()
+        """Runs that ended."""
+        self._indexes: dict[int, int] = {}  # run to the place of its newest record
+        self._all_ends: list[tuple[list[int], Record]] = []
+        self._repairs: list[Record] = []
+        for record in records:
+            self._read(record)
+        repaired = max((record.meta["until"] for record in self._repairs), default=[0, 0])
+        self.ends = [record for place, record in self._all_ends if place >= repaired]
+        if not self.ends:
+            self.lost = [
+                (number, part or "replies", f"{record.path.name} was damaged at byte {offset}")
+                for record in self._repairs
+                for part, number, offset in record.meta.get("lost", ())
+                if part != END
+            ]
+
+    @property
+    def host(self) -> str | None:
+        """The host that the repository was mined from; None for a server on this machine."""
+        begin = self._known_begin()
+        return None if begin is None else str(begin.meta["plan"]["host"])
+
+    @property
+    def git_host(self) -> str | None:
+        """The host with its port that serves the history; None where none is known."""
+        begin = self._known_begin()
+        return str(begin.meta.get("git_host") or begin.meta["plan"]["host"]) if begin else None
+
+    def _known_begin(self) -> Record | None:
+        """Return where the newest run began whose host is known and is not this machine."""
+        for record in reversed(self.begins):
+            plan = record.meta["plan"]
+            # Earlier versions took each backup as one of github.com.
+            is_known = plan["via"] != "backup" or "git_host" in record.meta
+            if plan.get("host") and not is_loopback(plan["host"]) and is_known:
+                return record
+        return None
+
+    def observe(self, number: int, kind: str, sequence: int) -> None:
+        """Take note of a reply that holds all of an entry."""
+        self.entry[number] = self.fetched[number] = sequence
+        self.kinds[number] = kind
+        for part in FLOORED:
+            self.floors[part][number] = sequence
+
+    def date(self, number: int, updated: str) -> None:
+        """Take note of when an entry was updated that was mined."""
+        self.dated[number] = self.listed_dates[number] = updated, True
+        self.whole.add(number)
+
+    def observe_backup(self, record: Record) -> None:
+        """Take note of a backup's copy of an entry: of several the newest counts."""
+        meta, sequence = record.meta, record.sequence
+        number, date = meta["number"], (meta.get("updated") or "", False)
+        is_half, is_bare = meta.get("half", False), meta.get("bare", False)
+        if "updated" not in meta:  # archived before copies were compared
+            self.observe(number, meta["kind"], sequence)
+            return
+        if is_half and not is_bare and number in self.whole:
+            self.skipped.add(sequence)
+            return
+        is_newest = date >= self.dated.get(number, date)
+        is_first_whole = not (is_half or is_bare or number in self.whole)
+        lists = not is_bare and (
+            date >= self.listed_dates.get(number, date)
+            or (is_first_whole and not self.listed_dates[number][1])
+        )
+        if not (is_newest or lists):
+            self.skipped.add(sequence)
+            return
+        if lists:
+            entry = self.entry.get(number, sequence)
+            self.observe(number, meta["kind"], sequence)
+            self.entry[number] = entry
+            self.listed_dates[number] = date
+            if not is_half:
+                self.whole.add(number)
+        if is_newest:
+            self.entry[number], self.kinds[number] = sequence, meta["kind"]
+            self.dated[number] = date
+            for earlier in self.partial[number]:
+                covers = (lists or earlier.meta.get("bare")) and (
+                    not is_half or earlier.meta.get("half")
+                )
+                self.skipped.update([earlier.sequence] if covers else [])
+        if is_half or is_bare:
+            self.partial[number].append(record)
+
+    def _read(self, record: Record) -> None:
+        meta, sequence = record.meta, record.sequence
+        self.runs.setdefault(record.run, sequence)
+        self.newest[record.run] = record
+        index = self._indexes[record.run] = self._indexes.get(record.run, -1) + 1
+        self.keys.update(key for key in meta["keys"] if key.startswith("more|"))
+        match meta["part"]:
+            case "begin":
+                self.begins.append(record)
+                self.since = meta["plan"].get("since")
+                if meta["plan"]["via"] == "backup":
+                    self.failures.pop((None, "backup"), None)  # the newest import tells anew
+            case "end":
+                self._all_ends.append(([record.run, index], record))
+                self.finished.add(record.run)
+                if any(run == record.run for run, _ in self.sweeps):
+                    self.unseen_since = ""
+            case "repaired":
+                self._repairs.append(record)
+            case "repository":
+                self.repository = record
+            case "license":
+                self.stated_license = str(meta["license"])
+            case "former":
+                self.former |= meta["names"]
+                self.asked_names.update(meta["asked"])
+            case "unseen":
+                self.unseen_since = self.unseen_since or meta["since"]
+            case "entries":
+                for _, number, owner in meta["nodes"]:
+                    self.observe(number, meta["kind"], sequence)
+                    self.date(number, _updated_of(owner))
+                    self.owners[number] = owner
+            case "more":
+                for _, number, _, parent, connection in meta["nodes"]:
+                    part = PART_OF[parent, connection]
+                    failure = self.failures.get((number, part))
+                    # A page shows nothing of withheld parts of the pages before it.
+                    if failure is None or failure[1].state != "withheld":
+                        self.solved[number, part] = sequence
+            case (
+                "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking"
+            ) as listed:
+                part = PART_OF_LIST.get(listed, listed)
+                walk = (meta["number"], part, record.run, _page_length(meta["request"]["url"]))
+                if meta["first"]:
+                    self.walks[walk].clear()  # read again from its beginning
+                self.walks[walk].append(sequence)
+                if meta["next"] is None:
+                    self.complete.add(walk)
+                    self.floors[part][meta["number"]] = self.walks[walk][0]
+                    if part == "timeline":  # REST shows no edits of the texts that it shows
+                        self.floors["edits"][meta["number"]] = self.walks[walk][0]
+                    self.solved[meta["number"], displayed_part(part)] = sequence
+            case "issues" | "issue":
+                for number, updated, is_pull in meta["items"]:
+                    self.entry[number] = sequence
+                    self.date(number, updated)
+                    self.listed[number] = is_pull
+                    self.kinds[number] = "pull" if is_pull else "issue"
+                self._note_pulls(record)
+            case "pulls" | "pull" if record.run in self.without_issues:
+                for number, updated, *_ in meta["items"]:
+                    self.entry[number] = sequence
+                    self.date(number, updated)
+                    self.listed[number], self.kinds[number] = True, "pull"
+                self._note_pulls(record)
+            case "pulls" | "pull":
+                self._note_pulls(record)
+            case "backup" if meta.get("named") in self.elsewhere:
+                self.skipped.add(sequence)
+            case "backup":
+                self.observe_backup(record)
+            case "sweep":
+                self.sweeps[record.run, meta["kind"]].append(record)
+                self.announced[meta["kind"]] = meta["announced"]
+                if meta["kind"] == "discussion":
+                    self.discussions_off = bool(meta.get("off"))
+            case "listed" if meta["of"] == "issues":
+                self.listings.append((meta["begun"], set(meta["numbers"])))
+                if (record.run, "issue") not in self.sweeps:
+                    self.announced.clear()  # an older sweep's counts no longer hold
+            case "gone":
+                self.deleted[meta["number"]] = sequence
+                kind = meta.get("kind") or self.kinds.get(meta["number"])
+                if kind in self.announced:  # was counted before
+                    self.announced[kind] -= 1
+            case "failed":
+                state: Trouble = "withheld" if meta.get("withheld") else "failed"
+                trouble = Open(state, meta["reason"])
+                self.failures[meta["number"], displayed_part(meta["of"])] = (record, trouble)
+        for number, owner, node, parent, connection, cursor in meta.get("more") or ():
+            key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
+            self.open_pages[key] = (number, owner, PART_OF[parent, connection])
+
+    def _note_pulls(self, record: Record) -> None:
+        self.pulls.update(item[0] for item in record.meta["items"] if item[2])
+
+
+def _updated_of(owner: str) -> str:
+    """Return when an entry was updated that GraphQL gave, by its version."""
+    return owner.partition("|")[2].partition("|")[0]
+
+
+def _page_length(url: str) -> str:
+    """Return how long the pages are of which an address names one."""
+    return dict(parse_qsl(urlsplit(url).query)).get("per_page", "")
+
+
+def displayed_part(part: str) -> str:
+    """Return the name of a list in the ledger."""
+    return "relations" if part in RELATIONS else part
