@@ -239,13 +239,10 @@ def test_overfitting_and_degradation_are_told(tmp_path: Path) -> None:
     assert runs.rows[0][runs.columns.index("chosen on")] == "a part of train"
 
 
-def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:
+def test_answers_that_are_not_valid_are_counted(tmp_path: Path) -> None:
     workspace = ran(tmp_path, two_labels(), "mumbler", share=0.9, silent=0.5)
     add_run(workspace, two_labels(), "speaker", 0.9)
     report = reported(workspace)
-    invalid = tables(report, "conditions")["Answers that are not valid"].rows
-    assert invalid[0][0] == "mumbler"
-    assert "<i>what?</i>" in str(invalid[0][5])
     assert any("of the answers of mumbler are not valid" in warning for warning in report.warnings)
 
 
@@ -285,9 +282,7 @@ def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
     options = {"protocol": "selu-paper", "depth": 1}
     report = reported(ran(tmp_path, two_labels(), "a", "b", share=0.9, **options))
     assert "were chosen on the test set" in report.warnings[0]
-    (row,) = tables(report, "conditions")["Protocols"].rows
-    assert "Early stopping" in str(row)
-    assert "chosen on the TEST SET" in str(row)
+    assert any("Early stopping" in warning for warning in report.warnings)
 
 
 def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:

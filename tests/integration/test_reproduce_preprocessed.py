@@ -56,7 +56,7 @@ def test_the_same_rows_give_the_same_score(tmp_path: Path) -> None:
     code, result = reproduced(recipe, tmp_path)
     assert code == 0, "the sources are not needed"
     assert cell(result)["state"] == "run"
-    assert [file["key"] for file in result["files"]] == ["cleaned"]
+    assert [file["source"] for file in result["files"]] == ["cleaned"]
     write_data(tmp_path / "data" / "sources")
     (tmp_path / "data" / "clone" / "cased" / "toys.parquet").unlink()
     code, sources = reproduced(recipe, tmp_path)

@@ -11,12 +11,11 @@ import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.evaluation.finetune import job as minilm
-from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
-from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
+from goldpan.evaluation.models.embedded import load_encoder, units
 from goldpan.evaluation.record import RunRecord
-from tests.evaluating import QUIET, labelled, learns_every_type, ran, requirements
+from tests.evaluating import labelled, learns_every_type, ran, requirements
 from tests.tiny_models import bert, gpt2
 
 pytest.importorskip("sklearn")
@@ -64,33 +63,32 @@ def test_the_same_weights_elsewhere_are_the_same_run(tmp_path: Path, weights: Pa
     config.write_text(config.read_text().replace('"pad_token_id": 0', '"pad_token_id": 1'))
     other = _run(tmp_path, requirements(), moved)
     assert other.directory != first.directory
-    assert len(list((tmp_path / "cache" / "embeddings").glob("*.sqlite"))) == 2
+    assert len(list((tmp_path / "cache" / "embeddings").glob("*.npy"))) == 2
 
 
-def test_a_vector_depends_on_its_text_alone(tmp_path: Path, weights: Path) -> None:
-    texts = [text for text, _ in labelled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 100_000]
-    vectors = Frozen(encoder_weights(str(weights)), 32, tmp_path, QUIET).of(texts)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+def test_a_vector_depends_on_its_text_alone(weights: Path) -> None:
+    texts = [text for text, _ in labelled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 9_000]
+    encoder = load_encoder(weights, 32)
+    vectors = encoder.encode(texts)
+    assert np.allclose(np.linalg.norm(units(vectors), axis=1), 1, atol=1e-5)
     for index in (0, 3, len(texts) - 4, len(texts) - 2):
-        alone = tmp_path / f"alone-{index}"
-        alone.mkdir()
-        again = Frozen(encoder_weights(str(weights)), 32, alone, QUIET).of([texts[index]])
-        assert again.tobytes() == vectors[index : index + 1].tobytes()
+        assert np.allclose(encoder.encode([texts[index]]), vectors[index : index + 1], atol=1e-5)
 
 
 def test_a_decoder_without_padding_gives_vectors_too(tmp_path: Path) -> None:
-    encoder = load_encoder(gpt2(tmp_path / "decoder"), 400)
-    assert encoder.tokens <= 66
-    vectors = dict(encoder.encode(["the gravel", "the sieve of a creek " * 90]))
-    assert {vector.shape for vector in vectors.values()} == {(encoder.model.config.hidden_size,)}
-    assert all(np.isfinite(vector).all() for vector in vectors.values())
+    encoder = load_encoder(gpt2(tmp_path / "decoder"), 400, 2)
+    assert encoder.max_seq_length <= 66
+    vectors = encoder.encode(["the gravel", "the sieve of a creek " * 90])
+    assert vectors.shape == (2, 2 * encoder[0].config.hidden_size)
+    assert np.isfinite(vectors).all()
 
 
-def test_a_damaged_store_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "vectors.sqlite"
-    path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(EvaluationError, match=r"vectors\.sqlite cannot be used"):
-        vectors_of(path, ["a"], lambda _: [], QUIET)
+def test_damaged_vectors_are_named(tmp_path: Path, weights: Path) -> None:
+    _run(tmp_path, requirements(), weights)
+    (path,) = (tmp_path / "cache" / "embeddings").glob("*.npy")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(EvaluationError, match=r"\.npy cannot be used"):
+        _run(tmp_path, requirements(), weights, seed=1)
 
 
 def test_says_what_weights_it_misses(

@@ -116,7 +116,7 @@ def test_zero_2_goes_on_after_its_starter_was_killed(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    whole = "checkpoints/checkpoint-*/whole.json"
+    whole = "checkpoints/checkpoint-*/trainer_state.json"
     deadline = time.monotonic() + 200
     while not list(work.glob(whole)) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -136,18 +136,6 @@ def test_few_swaps_reach_few_levels_of_p() -> None:
         assert 2.0 ** (1 - least) < alpha <= 2.0 ** (2 - least)
 
 
-def test_a_model_without_an_error_is_not_certain_where_rows_are_unlike(tmp_path: Path) -> None:
-    """Ten of ten beside 900 of 1,000: Fisher's exact test gives 0.6."""
-    lines = ["model,task,tp,fp,tn,fn", "a,t,5,0,5,0", "b,t,450,50,450,50"]
-    result = compared(tmp_path / "x.csv", lines)
-    (pair,) = result.comparison.pairs
-    assert pair.decision == "undecided"
-    assert pair.p is not None and pair.p > 0.2
-    assert result.doubts[0].startswith("Warning: the counts of a on t are of 10 rows")
-    lines = ["model,task,tp,fp,tn,fn", "a,t,100,0,100,0", "b,t,50,50,50,50"]
-    assert compared(tmp_path / "y.csv", lines).comparison.decision("a", "b") == "better"
-
-
 def test_a_score_that_is_not_defined_is_left_out_or_told(tmp_path: Path) -> None:
     lines = ["model,task,project,tp,fp,tn,fn"]
     for project, none in (("p", False), ("q", True)):

@@ -63,12 +63,9 @@ def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     assert round(drift.overfitting.mean, 2) == -0.94
     assert drift.degradation is not None
     assert drift.degradation.test == "difference"
-    # Two test sets of other rows, for all that is known: the large gap shows, the small does not.
-    assert result.comparison.decision("VocFF", "FF") == "better"
-    assert result.comparison.decision("VocFF", "Voc") == "undecided"
-    assert "taken as independent" in result.comparison.test.why
+    assert "give predictions" in result.comparison.test.why
     assert result.new_tasks is not None
-    assert "needs at least 3" in result.new_tasks.test.why
+    assert "needs at least 6" in result.new_tasks.test.why
 
 
 def projects(path: Path, gain: float) -> Path:
@@ -89,7 +86,6 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
     result = compared(projects(tmp_path / "p.json", 0.15))
     assert result.comparison.tasks[0] == "flaky / project 0"
     assert len(result.comparison.tasks) == 8
-    assert result.comparison.decision("good", "fair") == "better"
     assert result.new_tasks is not None
     assert result.new_tasks.decision("good", "fair") == "better"
     for drift in result.drift:
@@ -101,7 +97,8 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
     assert named.new_tasks is None
     assert not any(".." in text for text in file_sentences(named))
     alike = compared(projects(tmp_path / "q.json", 0.0))
-    assert alike.comparison.decision("good", "fair") == "undecided"
+    assert alike.new_tasks is not None
+    assert alike.new_tasks.decision("good", "fair") == "undecided"
 
 
 def answers(path: Path, right: float = 0.9) -> Path:
@@ -163,7 +160,7 @@ def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
 
 def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
     report = file_report(compared(flaky(tmp_path / "flaky.csv")))
-    assert [section.key for section in report.sections] == ["ranking", "pairs", "drift"]
+    assert [section.key for section in report.sections] == ["ranking", "drift"]
     assert len(report.summary) == 3
     assert any("ran none of the models" in warning for warning in report.warnings)
     plain = file_report(compared(answers(tmp_path / "a.csv")))
@@ -180,11 +177,11 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* gives a score .* again"),
-        ("model,task,score,part\na,t,0.5,dev\n", "has the part 'dev'"),
+        ("model,task,score,part\na,t,0.5,dev\n", "has 'dev' as its part"),
         ("model,task,score\na,t\n", "line 2: the row does not have the 3 fields"),
-        ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has -4 as its fn"),
+        ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has '-4' as its fn"),
         ("model,task,tp,fp,tn,fn\na,t,0,0,0,0\n", "Row 2 .* counts nothing"),
-        ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
+        ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has '3.5' as its tn"),
         ("model,task,score,score\na,t,1,1\n", "two columns called 'score'"),
         ('model,task,score\n"a,t,1\n', "line 2: the row does not have"),
         ("{", "cannot be read"),

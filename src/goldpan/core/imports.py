@@ -66,6 +66,7 @@ EXTRAS = {
     "peft": "training",
     "ray": "ray",
     "scipy": "statistics",
+    "sentence_transformers": "training",
     "sklearn": "evaluation",
     "spacy": "nlp",
     "torch": "training",

@@ -23,6 +23,7 @@ _PACKAGES = (
     "pyarrow",
     "scikit-learn",
     "scipy",
+    "sentence-transformers",
     "torch",
     "transformers",
     "xgboost-cpu",

@@ -7,7 +7,6 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
@@ -227,8 +227,9 @@ def model_settings(
             raise UsageError(f"The model {name}: {cause}", remedy)
         kind = type(defaults[key])
         try:
-            settings[key] = _of_kind(kind, value)
-        except (TypeError, ValueError, OverflowError):
+            plain = str(value) if kind is str else value
+            settings[key] = TypeAdapter(kind, config=_CONVERSION).validate_python(plain)
+        except ValidationError:
             raise UsageError(
                 f"{key} of the model {name} cannot be {value!r}", f"Give {_KINDS[kind]}"
             ) from None
@@ -236,21 +237,7 @@ def model_settings(
 
 
 _KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
-_BOOLEANS = dict.fromkeys(("true", "yes", "1"), True) | dict.fromkeys(("false", "no", "0"), False)
-
-
-def _of_kind(kind: type, value: Any) -> Any:
-    """Return a value as another type; raises `ValueError` where that would change it."""
-    if kind is bool:
-        if str(value).lower() not in _BOOLEANS:
-            raise ValueError(value)
-        return _BOOLEANS[str(value).lower()]
-    converted = kind(value)
-    if kind is float and not math.isfinite(converted):
-        raise ValueError(value)
-    if kind is int and isinstance(value, float) and converted != value:
-        raise ValueError(value)
-    return converted
+_CONVERSION = ConfigDict(allow_inf_nan=False)
 
 
 def require_choice(

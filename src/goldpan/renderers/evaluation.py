@@ -10,11 +10,10 @@ from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.core.sanitize import line
 from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.label_errors import LabelErrors
-from goldpan.evaluation.lengths import LengthScores
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Learning
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.record import LengthScores, RunRecord
 from goldpan.evaluation.resolved import ResolvedResult
 from goldpan.evaluation.score import main_metrics
 from goldpan.evaluation.slices import ByColumn, RowDates, headline

@@ -1,15 +1,14 @@
-"""What people see of a reproduction, of a recipe, and of the list of recipes."""
+"""What people see of a reproduction and of the list of recipes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.reproduce.cells import TableResult
+from goldpan.reproduce.cells import STATES, VERDICTS, Cell, TableResult, count_states
+from goldpan.reproduce.printed import Value
 from goldpan.reproduce.recipe import SourceFile
-from goldpan.reproduce.report import NAMES, counted, sentences, shown, verdict_shown
-from goldpan.reproduce.result import RecipeDescription, RecipeSummary, Reproduced
+from goldpan.reproduce.result import NAME, RecipeSummary, Reproduced
 
 _MOST_NAMES = 3
 """Missing files of one source that are named on the screen."""
@@ -25,7 +24,7 @@ def _reproduced(result: Reproduced) -> Iterator[Block]:
             yield _beside_print(table)
         else:
             yield Line("")
-        yield from map(Line, sentences(table))
+        yield from map(Line, _sentences(table))
         for problem in table.problems:
             short = files.get(problem)
             text = problem if short is None else f"{short}. How to get it stands below."
@@ -34,13 +33,14 @@ def _reproduced(result: Reproduced) -> Iterator[Block]:
             if note not in noted:  # tables may share files
                 yield Line(f"Note: {note}")
             noted.add(note)
-    yield Title("All tables", f": {counted(result.tables)}.")
+    yield Title("All tables", f": {_counted(result.tables)}.")
     yield from map(Line, _how_to_get_missing(result))
     fetched = sum(bool(result.recipe.file(missing.key).raw_path) for missing in result.missing)
     if fetched:
         few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
-        yield Line(f"--download fetches {few}; {NAMES[0]} names each.")
-    yield from (Line(f"Wrote {path}") for path in result.paths)
+        yield Line(f"--download fetches {few}; {NAME} names each.")
+    if result.path is not None:
+        yield Line(f"Wrote {result.path}")
 
 
 def _how_to_get_missing(result: Reproduced) -> Iterator[str]:
@@ -72,8 +72,8 @@ def _beside_print(table: TableResult) -> Table:
     cells = [
         (
             *(cell.row, cell.column),
-            *(shown(value, cell.decimals) for value in (cell.paper, cell.here)),
-            *(cell.state, verdict_shown(cell)),
+            *(_shown(value, cell.decimals) for value in (cell.paper, cell.here)),
+            *(cell.state, _verdict(cell)),
         )
         for cell in table.cells
     ]
@@ -85,32 +85,48 @@ def _summary(result: RecipeSummary) -> Iterator[Block]:
     yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
 
 
-@renders(RecipeDescription)
-def _description(result: RecipeDescription) -> Iterator[Block]:
-    yield Title(result.title)
-    yield Line(result.citation)
-    for table in result.tables:
-        yield Line(f"  table {table['table']}: {table['title']}")
-    yield Title("Files")
-    for file in result.files:
-        where = file["found"] or f"missing; {file['address'] or 'no address is known'}"
-        yield Line(f"  {file['path']}: {where}")
-    for task in result.tasks:
-        rows = "" if task["rows"] is None else f"{count(task['rows'], 'row')}, "
-        state = "all files found" if task["data"] else "files are missing"
-        yield Line(f"  task {task['task']}: {rows}{state}")
-    if result.models:
-        yield Title("Models")
-        columns = ("model", "kind", "million parameters", "license", "weights")
-        yield Table(columns, [_model(model) for model in result.models])
+def _counted(tables: Sequence[TableResult]) -> str:
+    """Return how many cells tables have, and how many of each state."""
+    counts = count_states(tables)
+    texts = [f"{number:,} {state}" for state, number in counts.items() if number]
+    return ", ".join([count(sum(counts.values()), "cell"), *texts])
 
 
-def _model(model: Mapping[str, Any]) -> tuple[object, ...]:
-    parameters, kind = model["parameters"], model["kind"]
-    return (
-        model["name"],
-        kind,
-        "" if parameters is None else round(parameters / 1e6),
-        "" if kind == "baseline" else model["license"],
-        model["weights"],
-    )
+def _sentences(table: TableResult) -> Iterator[str]:
+    """Yield what came out of a table: cells by state, and how near they are to the print."""
+    yield f"{table.title}: {_counted([table])}."
+    for state in STATES[:-1]:
+        compared = [cell for cell in table.cells if cell.state == state]
+        compared = [cell for cell in compared if cell.verdict != "untested"]
+        if not compared:
+            continue
+        verdicts = [
+            f"{number:,} {verdict}"
+            for verdict in VERDICTS
+            if (number := sum(cell.verdict == verdict for cell in compared))
+        ]
+        sentence = f"Of {count(len(compared), 'cell')} {state}: {', '.join(verdicts)}"
+        if different := [cell for cell in compared if cell.verdict == "different"]:
+            furthest = max(different, key=lambda cell: abs(cell.distance or 0.0))
+            sentence += (
+                f"; the furthest is {furthest.row}, {furthest.column}: "
+                f"{_shown(furthest.here, furthest.decimals)} here, "
+                f"{_shown(furthest.paper, furthest.decimals)} in print"
+            )
+        yield f"{sentence}."
+
+
+def _shown(value: Value, decimals: int) -> str:
+    """Return a value as tables print it; nothing for one that there is not."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.{decimals}f}"
+
+
+def _verdict(cell: Cell) -> str:
+    """Return how a cell compares with the print, with the distance where it is not equal."""
+    if cell.verdict == "untested":
+        return ""
+    if cell.verdict == "equal" or cell.distance is None:
+        return cell.verdict
+    return f"{cell.verdict} {cell.distance:+.{cell.decimals + 1}f}"

@@ -52,7 +52,7 @@ class WrittenFile:
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
-    schema = 2
+    schema = 3
 
     heading: str
     """The models and tasks, where they are those of stored runs."""
@@ -91,7 +91,6 @@ def report_comparison(
         ],
         "models": list(map(_described, result.ranked)),
         "deciding": result.deciding,
-        "tasks_alone": result.alone,
         **{section.name: value for section in SECTIONS if (value := section.value(result))},
     }
     return ComparisonReport(

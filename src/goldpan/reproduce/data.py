@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import quote
 
 import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.result import NAME_IN_JSON
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import SourceFile
@@ -40,11 +41,18 @@ class MissingFileError(UsageError):
 class FoundFile:
     """A file of the recipe as it lies on this machine."""
 
-    source: SourceFile
-    path: Path
+    shown_in_json: ClassVar[tuple[str, ...]] = ("license",)
+
+    source: SourceFile = field(metadata={"json": "{}.key"})
+    path: Path = field(metadata=NAME_IN_JSON)
     sha256: str
     """SHA-256 of its content, decompressed."""
     state: State
+
+    @property
+    def license(self) -> str:
+        """The SPDX identifier of its license, or `unknown`."""
+        return self.source.license
 
 
 @dataclass

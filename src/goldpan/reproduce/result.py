@@ -1,30 +1,25 @@
-"""What `goldpan reproduce` returns: tables beside the print, and what a recipe holds."""
+"""What `goldpan reproduce` returns: tables beside the print, or the recipes there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from goldpan.core.result import NOT_IN_JSON, Result
+import orjson
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.result import NOT_IN_JSON, Result, json_data
+from goldpan.core.sanitize import for_json
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.evaluation.environment import Environment, read_environment
 from goldpan.reproduce.cells import Effort, PaperContext, TableResult, plugins_of
-from goldpan.reproduce.data import DataFolder, FoundFile
+from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import PaperRecipe
 
-
-@dataclass(frozen=True, slots=True)
-class UsedFile:
-    """A file of the authors that was read."""
-
-    key: str
-    title: str
-    name: str
-    sha256: str
-    state: str
-    address: str
-    license: str
+NAME = "result.json"
+"""The file that holds a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,7 @@ class MissingFile:
 class Reproduced(Result):
     """Tables of a paper as they came out here, with their origin."""
 
-    schema: ClassVar[int] = 2
+    schema: ClassVar[int] = 3
 
     paper: str
     title: str
@@ -51,15 +46,15 @@ class Reproduced(Result):
     complete: bool
     """Whether every file was there, as published, and every computation ran."""
     tables: tuple[TableResult, ...]
-    files: tuple[UsedFile, ...]
+    files: tuple[FoundFile, ...]
     missing: tuple[MissingFile, ...]
     environment: Environment
     plugins: Mapping[str, str]
     """The SHA-256 of each plugin on which the cells depend, by its name."""
     recipe: PaperRecipe = field(metadata=NOT_IN_JSON)
     data: Path = field(metadata=NOT_IN_JSON)
-    paths: tuple[Path, ...] = field(default=(), metadata=NOT_IN_JSON)
-    """The files that hold the result."""
+    path: Path | None = field(default=None, metadata=NOT_IN_JSON)
+    """The file that holds the result."""
 
     @classmethod
     def of(cls, context: PaperContext, tables: Iterable[TableResult]) -> Reproduced:
@@ -75,7 +70,7 @@ class Reproduced(Result):
             context.effort,
             not missing and not any(table.problems for table in results),
             results,
-            tuple(_used(file) for _, file in sorted(context.data.files.items())),
+            tuple(file for _, file in sorted(context.data.files.items())),
             tuple(MissingFile(key, *texts) for key, texts in missing),
             read_environment(),
             plugins_of(recipe),
@@ -87,19 +82,6 @@ class Reproduced(Result):
     def exit_code(self) -> int:
         """3 where a file is missing, is not the authors', or a computation did not run."""
         return 0 if self.complete else 3
-
-
-def _used(file: FoundFile) -> UsedFile:
-    source = file.source
-    return UsedFile(
-        source.key,
-        source.title,
-        file.path.name,
-        file.sha256,
-        file.state,
-        source.address,
-        source.license,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,57 +100,15 @@ def summary(recipe: PaperRecipe) -> RecipeSummary:
     return RecipeSummary(recipe.name, recipe.title, recipe.citation, tables)
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeDescription(Result):
-    """Content of a recipe, and which of its files are there."""
-
-    name: str
-    title: str
-    citation: str
-    tables: tuple[Mapping[str, str], ...]
-    files: tuple[Mapping[str, Any], ...]
-    tasks: tuple[Mapping[str, Any], ...]
-    models: tuple[Mapping[str, Any], ...]
-
-
-def description(recipe: PaperRecipe, data: DataFolder) -> RecipeDescription:
-    """Return the content of a recipe, and which of its files are there."""
-    found = {
-        source.key: next((str(path) for path in data.candidates(source)), None)
-        for source in recipe.files
-    }
-    files = (
-        {
-            "key": source.key,
-            "title": source.title,
-            "path": source.paths[0],
-            "address": source.address,
-            "license": source.license,
-            "found": found[source.key],
-        }
-        for source in recipe.files
-    )
-    tasks = (
-        {
-            "task": task.task,
-            "rows": task.counts.get("total"),
-            "data": all(found[key] for key in task.files) and bool(task.files),
-        }
-        for task in recipe.tasks
-    )
-    models = (
-        {
-            **model.model_dump(include={"name", "title", "kind", "parameters", "license"}),
-            "weights": f"{model.hub}@{model.commit or 'COMMIT'}" if model.hub else "",
-        }
-        for model in recipe.models
-    )
-    return RecipeDescription(
-        recipe.name,
-        recipe.title,
-        recipe.citation,
-        tuple({"table": table.key, "title": table.title} for table in recipe.tables),
-        tuple(files),
-        tuple(tasks),
-        tuple(models),
-    )
+def write_result(result: Reproduced, directory: Path) -> Reproduced:
+    """Write the result as JSON into a directory; raises `WorkspaceError`."""
+    path = directory / NAME
+    text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
+    try:
+        make_directory(directory)
+        write_whole(path, for_json(text) + "\n")
+    except OSError as error:
+        raise WorkspaceError(
+            f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
+        ) from None
+    return replace(result, path=path)

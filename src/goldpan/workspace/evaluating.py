@@ -22,10 +22,9 @@ from goldpan.workspace.options import Changes, DatasetName, DatasetNames, Names,
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.lengths import LengthScores
     from goldpan.evaluation.model import ModelEntry
     from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.record import RunRecord
+    from goldpan.evaluation.record import LengthScores, RunRecord
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
@@ -182,8 +181,7 @@ class Evaluate(Group):
         """
         from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.registry import find_task
-        from goldpan.evaluation.lengths import LengthScores
-        from goldpan.evaluation.record import read_runs
+        from goldpan.evaluation.record import LengthScores, read_runs
         from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 

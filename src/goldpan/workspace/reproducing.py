@@ -30,7 +30,6 @@ def reproduce(
     no_run: bool = False,
     quick: bool = False,
     limit: Annotated[int, Parameter(validator=Number(gte=10))] | None = None,
-    list: bool = False,
     download: bool = False,
     seed: Seed | None = None,
     output: Path | str | None = None,
@@ -51,10 +50,9 @@ def reproduce(
         no_run: Train nothing; finished runs still count.
         quick: Run small grids; cells are marked as in part.
         limit: At most this many rows per task; cells are marked as in part.
-        list: List tables, files, tasks and models, and compute nothing.
         download: Download missing files and weights, where possible.
         seed: Seed of the runs. (default: the protocol's)
-        output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
+        output: A directory for result.json. (default: WORKSPACE/reproduce/PAPER)
     """
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.reproduce.cells import Effort, PaperContext
@@ -67,8 +65,7 @@ def reproduce(
         recipe_names,
         split_names,
     )
-    from goldpan.reproduce.report import write_files
-    from goldpan.reproduce.result import Reproduced, description, summary
+    from goldpan.reproduce.result import Reproduced, summary, write_result
 
     if paper is None:
         return Results(summary(find_recipe(name)) for name in recipe_names())
@@ -105,10 +102,8 @@ def reproduce(
             ),
             download=download,
         )
-        if list:
-            return description(recipe, context.data)
         result = Reproduced.of(context, compute(context, chosen))
-    return write_files(result, default if output is None else Path(output))
+    return write_result(result, default if output is None else Path(output))
 
 
 def _models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[str, ...]:

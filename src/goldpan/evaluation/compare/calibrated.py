@@ -77,7 +77,7 @@ class CalibratedAnswers:
 def answer_questions(
     tasks: Sequence[TaskEvidence], models: Sequence[str], criteria: Criteria = DEFAULT
 ) -> CalibratedAnswers:
-    """Decide all pairs of models by their answers to these tasks, paired unless they say not."""
+    """Decide all pairs of models by their answers to these tasks, paired by row."""
     parts = contributions(tasks, models)
     return CalibratedAnswers(
         answer_on_new_rows(tasks, parts, criteria), answer_on_new_tasks(tasks, parts, criteria)
@@ -114,20 +114,16 @@ def answer_on_new_rows(
         else "One seed does not show what training again would change, so it holds for the models "
         "as they were trained"
     )
-    paired = all(task.paired for task in tasks)
     how = (
         f"The answers to {counted(units, unit)} are swapped between models at random,"
         f" {tested.rounds:,} times, all pairs alike"
-        if paired
-        else "It is not known which rows the counts share, so the answers of two models are taken"
-        " as independent, which finds less"
     )
     if seeds.min() == 1 < seeds.max():
         trained += ". Of models with one seed it is unknown, so it holds for these as they were"
     if parts.trainings.fewest is not None:
         trained += ". Tasks that one training answered rise and fall together, so they count as one"
     why = f"{how}. {trained}"
-    if paired and units < (fewest := fewest_swapped(alpha)):
+    if units < (fewest := fewest_swapped(alpha)):
         why += f". With {counted(units, unit)} p cannot fall below {2.0 ** (1 - units):.2g}: at"
         why += f" least {fewest} are needed"
     test = replace(
@@ -210,8 +206,7 @@ def answer_on_new_tasks(
         rows = [at for at, task in enumerate(tasks) if task.source == source]
         differences.append(parts.task_difference[rows].mean(axis=0))
         scale = (len(tasks) / len(rows)) ** 2
-        variance = (parts.by_source[source] ** 2).sum(axis=0) + parts.unpaired[rows].sum(axis=0)
-        variance = variance * scale
+        variance = (parts.by_source[source] ** 2).sum(axis=0) * scale
         for row in rows:
             spread = np.array([model.seed_variance for model in tasks[row].models.values()])
             spread = spread * trainings.own[row]

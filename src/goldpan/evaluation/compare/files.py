@@ -12,8 +12,7 @@ import numpy as np
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.compare.effects import Degradation, Overfitting, degradation, overfitting
-from goldpan.evaluation.compare.file_answers import FileAnswers, Runs, file_answers
-from goldpan.evaluation.compare.file_counts import count_evidence, count_values, other_rows
+from goldpan.evaluation.compare.file_answers import SHORT, FileAnswers, Runs, file_answers
 from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.result import Comparison, arrange
 from goldpan.evaluation.compare.score_files import (
@@ -31,6 +30,8 @@ from goldpan.evaluation.compare.scores import (
     check_settings,
     score_matrix,
 )
+from goldpan.evaluation.metrics.classification import label_metric
+from goldpan.evaluation.metrics.estimate import Confusion
 
 
 def check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
@@ -153,7 +154,7 @@ def compare_file(
         answers = file_answers(file, keys, metric)
         values = answers.values()
     elif file.layout == "counts":
-        values = count_values(file, keys, metric)
+        values = _of_counts(file, keys, metric)
     else:
         check_range(file, metric)
         values = {metric or "score": {key: file.scores[key] for key in keys}}
@@ -197,8 +198,54 @@ def compare_file(
         }
         if answers
         else {},
-        doubts=(*mixed_scales(file, keys, metric), *other_rows(file, matrix, runs)),
+        doubts=tuple(mixed_scales(file, keys, metric)),
     )
+
+
+_ACCURACY = "accuracy"
+
+
+def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, dict[Key, float]]:
+    """Return the metrics of counts where they are defined, the one that ranks first.
+
+    Raises `EvaluationError` for a metric that counts do not give.
+    """
+    ranked = metric.removeprefix("macro_") or "f1"
+    if ranked not in (*SHORT, _ACCURACY):
+        raise EvaluationError(
+            f"Counts give no {metric}", f"Choose {', '.join((*SHORT, _ACCURACY))}"
+        )
+    return {
+        name: {key: value for key in keys if (value := _of_labels(file, key, name)) is not None}
+        for name in dict.fromkeys((ranked, "precision", "recall", "f1"))
+    }
+
+
+def _of_labels(file: ScoreFile, key: Key, metric: str) -> float | None:
+    """Return a metric of one label, or the mean over those that occur, 0 where one has none."""
+    labels = list(file.counts[key].values())
+    if metric == _ACCURACY:
+        return _accuracy(file, key, labels)
+    if len(labels) == 1:
+        return label_metric(labels[0], metric)
+    occurring = [label for label in labels if label.tp + label.fp + label.fn]
+    values = [label_metric(label, metric) or 0.0 for label in occurring]
+    return float(np.mean(values)) if values else None
+
+
+def _accuracy(file: ScoreFile, key: Key, labels: Sequence[Confusion]) -> float:
+    rows = labels[0].size
+    if len(labels) == 1:
+        return (labels[0].tp + labels[0].tn) / rows
+    if any(label.size != rows for label in labels) or rows != sum(
+        label.tp + label.fn for label in labels
+    ):
+        raise EvaluationError(
+            f"{file.path}: the counts of {key.model} on {key.dataset} do not have one label for"
+            " each row, so they do not say how many rows are right",
+            "Give the counts of all labels, or predictions, or choose another --metric",
+        )
+    return sum(label.tp for label in labels) / rows
 
 
 def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
@@ -222,10 +269,10 @@ def _compared(
     evidence: tuple[TaskEvidence, ...] | str
     if answers:
         evidence = answers.evidence(matrix, runs)
-    elif file.layout == "counts":
-        evidence = count_evidence(file, matrix, runs)
     else:
-        evidence = "Scores alone do not say how many rows they stand on: give counts or predictions"
+        evidence = (
+            f"{file.layout.capitalize()} alone do not say which rows are right: give predictions"
+        )
     if isinstance(evidence, str):
         on_rows = no_rows(len(matrix.models), evidence, criteria.alpha)
         return arrange(matrix, on_rows), arrange(matrix, new_tasks_by_scores(matrix, criteria))

@@ -256,8 +256,6 @@ class ComparisonResult:
     """Or why there is none."""
     new_tasks: Comparison | None
     """Comparison on new tasks, where `comparison` is on new rows of these tasks."""
-    alone: tuple[Comparison, ...]
-    """On each task by itself, by the answers to its examples, where there are few tasks."""
     without_value: tuple[str, ...]
     """Runs whose score is undefined, a sentence each."""
     elsewhere: tuple[RunRecord, ...]

@@ -127,8 +127,6 @@ class Contributions:
     """Bins x pairs of each data set; the sum over all is the difference, linearized."""
     task_difference: Floats
     """Tasks x pairs."""
-    unpaired: Floats
-    """Variance that answers to different rows add, tasks x pairs."""
     trainings: TrainingVariance
 
 
@@ -160,23 +158,16 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
     bins = 1 + max(int(task.bins.max()) for task in tasks)
     by_source: dict[str, Floats] = {}
     differences = np.zeros((len(tasks), len(pairs)))
-    unpaired = np.zeros_like(differences)
     for at, task in enumerate(tasks):
         evidence = [task.models[name] for name in models]
         scores = np.array([model.score for model in evidence])
         differences[at] = rounded(scores[first] - scores[second])
         linear = _linear(task, np.stack([model.columns for model in evidence]), first, second)
         total = by_source.setdefault(task.source, np.zeros((bins, len(pairs))))
-        if task.paired:
-            np.add.at(total, task.bins, (linear[0] - linear[1]) / len(tasks))
-        else:
-            centered = linear - linear.mean(axis=1, keepdims=True)
-            unseen = np.array([model.unseen for model in evidence])
-            variance = (centered**2).sum(axis=(0, 1)) + unseen[first] + unseen[second]
-            unpaired[at] = variance / len(tasks) ** 2
+        np.add.at(total, task.bins, (linear[0] - linear[1]) / len(tasks))
     difference = rounded(differences.mean(axis=0))
     trainings = training_variance(tasks, models)
-    return Contributions(pairs, difference, by_source, differences, unpaired, trainings)
+    return Contributions(pairs, difference, by_source, differences, trainings)
 
 
 def _lent(variance: Floats, several: NDArray[np.bool_]) -> Floats:
@@ -202,12 +193,11 @@ def compare_on_rows(
     added: Floats = sum(parts.by_source.values(), np.zeros(1))
     moved = added[(added != 0).any(axis=1)]
     first, second = sides(parts.pairs)
-    unpaired = parts.unpaired.sum(axis=0)
-    rows = (moved**2).sum(axis=0) + unpaired
+    rows = (moved**2).sum(axis=0)
     by_model, known = parts.trainings.total, parts.trainings.freedom
     seeds = by_model[first] + by_model[second]
     # Linearized and actual difference must agree: the smaller counts, none where signs differ.
-    linear = moved.sum(axis=0) if not unpaired.any() else parts.difference
+    linear = moved.sum(axis=0)
     agree = np.sign(linear) == np.sign(parts.difference)
     size = np.where(agree, np.minimum(np.abs(linear), np.abs(parts.difference)), 0.0)
     # A variance from two or three seeds is too small more often than too large: without this,
@@ -280,8 +270,6 @@ def _step_down(
         if seeds.any():
             noise = random.standard_normal((block, len(seeds))) * np.sqrt(seeds)
             samples += noise[:, first] - noise[:, second]
-        if parts.unpaired.any():
-            samples += random.standard_normal((block, len(z))) * np.sqrt(parts.unpaired.sum(axis=0))
         # In rising order of what was seen, so that each pair meets all that are no surer.
         samples = np.abs(samples * scale)[:, order]
         reached = np.maximum.accumulate(samples, axis=1)

@@ -139,7 +139,6 @@ class ChosenTest:
     why: str
     alpha: float
     omnibus: str | None = None
-    omnibus_statistic: float | None = None
     omnibus_p: float | None = None
     critical_difference: float | None = None
     """Critical difference of mean ranks (Nemenyi)."""

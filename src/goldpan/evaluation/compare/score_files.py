@@ -6,14 +6,14 @@ object with the list under `rows`. Three layouts are told by their columns (docs
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
+from pydantic import BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.table_files import form_of, open_text, table_rows
@@ -118,31 +118,25 @@ def read_scores(path: Path) -> ScoreFile:
     counts: dict[Key, dict[str, Confusion]] = {}
     predictions: dict[Key, dict[str, Prediction]] = {}
     trainings: dict[Key, str] = {}
-    for number, row in rows:
-        reader = _Row(path, number, row)
-        key = reader.key()
-        if training := reader.text("training", needed=False):
-            trainings[key] = training
-        if layout == "scores":
-            reader.require_new(key, scores, "a score")
-            scores[key] = reader.number("score")
-        elif layout == "counts":
-            label = reader.text("label", needed=False)
+    for number, values in rows:
+        place = f"Row {number} of {path}"
+        row = _checked(_ROWS[layout], place, values)
+        key = Key(row.model, row.task, row.part, row.project, row.fold, row.seed)
+        if row.training:
+            trainings[key] = row.training
+        if isinstance(row, _Score):
+            _require_new(place, key, scores, "a score")
+            scores[key] = row.score
+        elif isinstance(row, _Counts):
             labels = counts.setdefault(key, {})
-            reader.require_new(label, labels, "counts")
-            labels[label] = Confusion(*map(reader.whole, _COLUMNS["counts"]))
-            if not labels[label].size:
-                raise reader.error("counts nothing", "Take the row out")
-        else:
+            _require_new(place, row.label, labels, "counts")
+            labels[row.label] = Confusion(row.tp, row.fp, row.tn, row.fn)
+            if not labels[row.label].size:
+                raise EvaluationError(f"{place} counts nothing", "Take the row out")
+        elif isinstance(row, _Answer):
             answered = predictions.setdefault(key, {})
-            id_ = reader.text("id")
-            reader.require_new(id_, answered, "an answer")
-            answered[id_] = Prediction(
-                id_,
-                reader.value("truth"),
-                reader.value("answer", needed=False),
-                reader.text("document", needed=False),
-            )
+            _require_new(place, row.id, answered, "an answer")
+            answered[row.id] = Prediction(row.id, row.truth, row.answer, row.document)
     return ScoreFile(
         path,
         layout,
@@ -186,71 +180,73 @@ def mixed_scales(file: ScoreFile, keys: Sequence[Key], metric: str) -> Iterator[
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    path: Path
-    row: int
-    values: Mapping[str, Any]
+_Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+_Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
 
-    def error(self, problem: str, remedy: str) -> EvaluationError:
-        return EvaluationError(f"Row {self.row} of {self.path} {problem}", remedy)
 
-    def key(self) -> Key:
-        part = self.text("part", needed=False) or "test"
-        if part not in PARTS:
-            raise self.error(f"has the part {part[:40]!r}", f"Choose {', '.join(PARTS)}")
-        return Key(
-            self.text("model"),
-            self.text("task"),
-            part,
-            self.text("project", needed=False),
-            self.text("fold", needed=False),
-            self.whole("seed") if self.text("seed", needed=False) else 0,
+class _Row(BaseModel):
+    model: _Text
+    task: _Text
+    part: Part = "test"
+    project: _Text = ""
+    fold: _Text = ""
+    seed: _Whole = 0
+    training: _Text = ""
+
+
+class _Score(_Row):
+    score: FiniteFloat
+
+
+class _Counts(_Row):
+    label: _Text = ""
+    tp: _Whole
+    fp: _Whole
+    tn: _Whole
+    fn: _Whole
+
+
+class _Answer(_Row):
+    id: _Text
+    truth: Truth
+    answer: Truth = ""
+    document: _Text = ""
+
+
+_ROWS: Mapping[Layout, type[_Row]] = {"scores": _Score, "counts": _Counts, "predictions": _Answer}
+
+
+def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
+    cells = {
+        name: list(map(cell_text, value)) if isinstance(value, list) else cell_text(value)
+        for name, value in values.items()
+    }
+    try:
+        return kind.model_validate(
+            {
+                name: cell
+                for name, cell in cells.items()
+                if not isinstance(cell, str) or cell.strip()
+            }
         )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = first["loc"][0]
+        if first["type"] == "missing":
+            remedy = f"Fill in the column {name}, or take the row out"
+            raise EvaluationError(f"{place} has no {name}", remedy) from None
+        raise EvaluationError(
+            f"{place} has {str(first['input'])[:40]!r} as its {name}", first["msg"]
+        ) from None
 
-    def text(self, name: str, *, needed: bool = True) -> str:
-        value = self.values.get(name)
-        if isinstance(value, list | dict):
-            raise self.error(f"has a list as its {name}", "Give one value a row and column")
-        text = cell_text(value).strip()
-        if needed and not text:
-            raise self.error(f"has no {name}", f"Fill in the column {name}, or take the row out")
-        return text
 
-    def value(self, name: str, *, needed: bool = True) -> Truth:
-        """Return a text as it is, or a list of texts, which may be empty."""
-        value = self.values.get(name)
-        if isinstance(value, list):
-            return tuple(cell_text(item) for item in value)
-        return cell_text(value) if self.text(name, needed=needed) else ""
-
-    def number(self, name: str) -> float:
-        text = self.text(name)
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise self.error(
-                f"has {text[:40]!r} as its {name}",
-                "Give a finite number with a decimal point, such as 0.83",
-            )
-        return value
-
-    def whole(self, name: str) -> int:
-        value = self.number(name)
-        if value != int(value) or not 0 <= value <= _LARGEST:
-            raise self.error(
-                f"has {self.text(name)[:40]} as its {name}", "Give a whole number from 0 on"
-            )
-        return int(value)
-
-    def require_new(self, key: object, values: Mapping[Any, Any], noun: str) -> None:
-        if key in values:
-            raise self.error(
-                f"gives {noun} of the same model, task, part, project, fold, seed and row again",
-                "Keep one of them, or tell them apart by the column seed or fold",
-            )
+def _require_new(place: str, key: object, values: Mapping[Any, Any], noun: str) -> None:
+    if key in values:
+        raise EvaluationError(
+            f"{place} gives {noun} of the same model, task, part, project, fold, seed and row"
+            " again",
+            "Keep one of them, or tell them apart by the column seed or fold",
+        )
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -206,8 +206,6 @@ class ModelEvidence:
     training: str = ""
     """Name of the training of each seed where it answered other tasks too, whose scores then
     rise and fall together; empty where each task had a training of its own."""
-    unseen: float = 0.0
-    """Variance that a row unlike all others would add, where models answered unlike rows."""
 
     @property
     def score(self) -> float:
@@ -229,8 +227,6 @@ class TaskEvidence:
     """The bin of each row of `columns`, over all tasks: tasks that share a document share it."""
     models: Mapping[str, ModelEvidence]
     measure: Measure
-    paired: bool = True
-    """True where all models answered the same rows; else their answers count as independent."""
 
 
 def bins_of(units: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp]]:

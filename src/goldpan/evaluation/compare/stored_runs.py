@@ -11,12 +11,7 @@ from statistics import fmean
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.compare.calibrated import (
-    answer_on_new_rows,
-    answer_questions,
-    new_tasks_by_scores,
-    no_rows,
-)
+from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.compare.evidence import evidence_of
 from goldpan.evaluation.compare.question import (
     ComparisonQuestion,
@@ -28,16 +23,13 @@ from goldpan.evaluation.compare.question import (
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.resampling import contributions
-from goldpan.evaluation.compare.result import FEWEST_TASKS, Comparison, arrange
-from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence, check_settings
+from goldpan.evaluation.compare.result import arrange
+from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
 from goldpan.evaluation.record import PREDICTIONS, RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.task_input import PATHS
 from goldpan.evaluation.units import MANY_PROJECTS
 
-_MOST_ALONE = 20
-"""Models that are compared on each of a few tasks alone: pairs grow with their square."""
 _MOST_NAMED = 4
 
 
@@ -96,7 +88,6 @@ def compare_runs(
         block=block,
         comparison="",
         new_tasks=None,
-        alone=(),
         without_value=tuple(
             _undefined(run) for run in comparable if ranking_score(run.scores).value is None
         ),
@@ -129,7 +120,7 @@ def _compare(
 def _calibrated(
     result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
 ) -> ComparisonResult:
-    """Decide pairs on new rows, on new tasks, and on new rows of each of a few tasks."""
+    """Decide pairs on new rows and on new tasks."""
     scores = matrix(result)
     criteria = question.criteria(scores, (result.metrics[name] for name in scores.tasks))
     systems = [system for system in result.systems if system.name in scores.models]
@@ -143,26 +134,12 @@ def _calibrated(
             new_tasks=arrange(scores, on_tasks),
         )
     answers = answer_questions(evidence, scores.models, criteria)
-    alone: tuple[Comparison, ...] = ()
-    count = len(evidence)
-    if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
-        # A table of each task shows so many times the pairs, so each gets its share of alpha.
-        shared = replace(criteria, alpha=question.alpha / count)
-        alone = tuple(
-            arrange(
-                _of_task(scores, task.task),
-                answer_on_new_rows([task], contributions([task], scores.models), shared),
-                mean_intervals(systems, [task]),
-            )
-            for task in evidence
-        )
     comparison = arrange(scores, answers.new_rows, mean_intervals(systems, evidence))
     notes = (*comparison.notes, *_few_projects(result, scores.tasks))
     return replace(
         result,
         comparison=replace(comparison, notes=notes),
         new_tasks=arrange(scores, answers.new_tasks),
-        alone=alone,
     )
 
 
@@ -198,11 +175,6 @@ def mean_intervals(
             )
             intervals[system.name] = (mean - low, mean + high)
     return intervals
-
-
-def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:
-    at = scores.tasks.index(task)
-    return replace(scores, tasks=(task,), cells=tuple((row[at],) for row in scores.cells))
 
 
 def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[str]:

@@ -6,11 +6,13 @@ import math
 import os
 from typing import Any
 
-from goldpan.evaluation.finetune.checkpoints import CHECKPOINTS
 from goldpan.evaluation.finetune.job import WORD_TASKS, TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.steps import StepSampler
 from goldpan.evaluation.model import load
 
+CHECKPOINTS = "checkpoints"
+STATE = "trainer_state.json"
+"""Of a checkpoint, which the Trainer writes last."""
 _LOGGED = 1_000
 """Losses that are kept at most."""
 

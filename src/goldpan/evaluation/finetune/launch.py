@@ -30,12 +30,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.evaluation.finetune.checkpoints import (
-    CHECKPOINTS,
-    DamagedCheckpointError,
-    newest_checkpoint,
-    set_aside,
-)
+from goldpan.evaluation.finetune.arguments import CHECKPOINTS, STATE
 from goldpan.evaluation.finetune.job import (
     TooLargeError,
     TrainingJob,
@@ -65,7 +60,7 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
     while (facts := read_trained(job.directory)) is None:
         _wait_for_others(job.directory, reporter)
         size = _device_batch(job)
-        checkpoint = newest_checkpoint(job.directory, reporter)
+        checkpoint = _newest_checkpoint(job.directory)
         try:
             if _alone(job):
                 from goldpan.evaluation.finetune.trainer import train
@@ -75,10 +70,23 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
                 _launched(job, size, checkpoint, reporter)
         except TooLargeError:
             _halve(job, size, reporter)
-        except DamagedCheckpointError as error:
-            assert checkpoint is not None
-            set_aside(checkpoint, str(error), reporter)
     return facts
+
+
+def _newest_checkpoint(directory: Path) -> Path | None:
+    """Return the newest checkpoint that is there to its end, and whose best step is.
+
+    The Trainer writes the state of a checkpoint last.
+    """
+    paths = (directory / CHECKPOINTS).glob("checkpoint-*")
+    for path in sorted(paths, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
+        try:
+            best = orjson.loads((path / STATE).read_bytes())["best_global_step"]
+        except (OSError, ValueError):
+            continue
+        if not best or (path.with_name(f"checkpoint-{best}") / STATE).exists():
+            return path
+    return None
 
 
 def _alone(job: TrainingJob) -> bool:
@@ -128,8 +136,6 @@ def _launched(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Re
     stored = orjson.loads(path.read_bytes()) if path.exists() else {}
     if stored.get("too_large"):
         raise TooLargeError
-    if stored.get("damaged"):
-        raise DamagedCheckpointError(stored["damaged"])
     log = job.directory / _LOG
     raise EvaluationError(
         stored.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
@@ -239,8 +245,6 @@ def work(directory: Path, device_batch: int, checkpoint: str) -> int:
             load("torch.distributed").destroy_process_group()
         except TooLargeError:
             return _leave(directory, {"too_large": True})
-        except DamagedCheckpointError as error:
-            return _leave(directory, {"damaged": str(error)})
         except GoldpanError as error:
             return _leave(directory, {"problem": error.problem, "remedy": error.remedy})
     return 0

@@ -3,8 +3,8 @@
 Its own are the loop, optimizer, schedule, accumulation, mixed precision, processes, DeepSpeed, the
 choice of the best step, reports to other tools, and checkpoints.
 
-Ours are losses as means over all that a step asks for, whatever parts it is taken in, scores of
-the task, and checkpoints that can be relied on.
+Ours are losses as means over all that a step asks for, whatever parts it is taken in, and scores of
+the task.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import numpy as np
 
 from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.evaluation.finetune.arguments import sharding, training_arguments
-from goldpan.evaluation.finetune.checkpoints import CHECKPOINTS, STATE, DamagedCheckpointError, seal
+from goldpan.evaluation.finetune.arguments import CHECKPOINTS, STATE, sharding, training_arguments
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     LoadedModel,
@@ -55,8 +54,8 @@ _ASKED = 50
 def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where one is given; all processes of a training call it.
 
-    Raises `TooLargeError` where `device_batch` rows do not fit, `DamagedCheckpointError`, and
-    `EvaluationError` where nothing can be learned.
+    Raises `TooLargeError` where `device_batch` rows do not fit, and `EvaluationError` where nothing
+    can be learned, or the checkpoint cannot be loaded.
     """
     world = job.settings.processes
     rank = int(os.environ["LOCAL_RANK"]) if world > 1 else 0
@@ -97,7 +96,10 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
         if isinstance(error, RuntimeError) and out_of_memory(error):
             raise TooLargeError from None
         if checkpoint is not None and trainer is not None and not trainer.stepped:
-            raise DamagedCheckpointError(" ".join(str(error).split())[:200]) from None
+            raise EvaluationError(
+                f"{checkpoint} cannot be loaded ({' '.join(str(error).split())[:200]})",
+                "Delete it: the same command resumes from the one before",
+            ) from None
         if "No space left" in str(error) or "PytorchStreamWriter" in str(error):
             raise EvaluationError(
                 f"A checkpoint in {job.directory / CHECKPOINTS} cannot be written ({error})",
@@ -275,7 +277,7 @@ class _Rows:
 
 
 class _Steps(_TrainerCallback):  # type: ignore[misc]
-    """Counts steps, says which epoch it is, and makes checkpoints that can be relied on."""
+    """Counts steps, says which epoch it is, and asks for checkpoints between evaluations."""
 
     def __init__(self, trainer: TaskTrainer, progress: ProgressTask) -> None:
         self._trainer, self._progress = trainer, progress
@@ -304,12 +306,8 @@ class _Steps(_TrainerCallback):  # type: ignore[misc]
             control.should_save = control.should_save or ages[0] > _BETWEEN
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Say that a checkpoint is whole, as soon as it is on the disk."""
+        """Note when the last checkpoint was written."""
         self._saved = time.monotonic()
-        self._trainer.accelerator.wait_for_everyone()
-        if args.should_save:
-            seal(Path(args.output_dir) / f"checkpoint-{state.global_step}")
-        self._trainer.accelerator.wait_for_everyone()
 
 
 def _seconds(history: Sequence[Mapping[str, float]]) -> float:

@@ -39,7 +39,7 @@ from goldpan.evaluation.model import (
     require_least,
     require_type,
 )
-from goldpan.evaluation.models.embedded import LayerMeans, cache_directory
+from goldpan.evaluation.models.embedded import Encoder, units
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, Features, place_facts
 from goldpan.evaluation.models.linear import Numbers, fit_heads
 
@@ -117,11 +117,8 @@ class _Views:
         self._titles = vectorizer(**words)
         titles = _titles(self._own(rows))
         self._titles.fit(titles if any(map(str.strip, titles)) else ["-"])
-        cache = cache_directory(context, "embeddings")
-        self._encoder = LayerMeans(
-            weights, settings["tokens"], settings["layers"], cache, context.reporter
-        )
-        # All at once: each call of the encoder fills up its batches.
+        self._encoder = Encoder(weights, settings["tokens"], context, layers=settings["layers"])
+        # All at once: texts of like lengths share batches.
         _, *lower = self._encoder.of(self._own(every)["text"].to_pylist())
         self._centers = [layer.mean(axis=0) for layer in lower]
         self.widths = [part.shape[1] for part in self._parts(rows)]
@@ -147,20 +144,20 @@ class _Views:
     def _meanings(self, own: pa.Table) -> Numbers:
         texts = own["text"].to_pylist()
         last, *lower = self._encoder.of(texts)
-        parts = [_units(last)]
+        parts = [units(last)]
         parts += [
-            _units(layer - center) * _LOWER
+            units(layer - center) * _LOWER
             for layer, center in zip(lower, self._centers, strict=True)
         ]
         if any("\n" in text for text in texts):
-            parts.append(_units(self._encoder.of(_titles(own))[0]) * _TITLE)
+            parts.append(units(self._encoder.of(_titles(own))[0]) * _TITLE)
         else:
             parts.append(np.zeros_like(parts[0]))
         if self._documents is not None:
             around = self._documents.around(own)
             for near in ([place.before for place in around], [place.after for place in around]):
                 has_text = np.array([bool(text) for text in near])[:, None]
-                parts.append(_units(self._encoder.of(near)[0]) * has_text * NEIGHBOUR)
+                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOUR)
             parts.append(place_facts(texts, around) * PLACE)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
@@ -192,11 +189,6 @@ def _titles(rows: pa.Table) -> list[str]:
     """Return the first lines of texts that have others, empty for those of one line."""
     lines = (text.partition("\n") for text in rows["text"].to_pylist())
     return [title if rest else "" for title, _, rest in lines]
-
-
-def _units(vectors: Any) -> Numbers:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float64)
 
 
 def similar_words(left: Any, right: Any) -> Numbers:

@@ -196,17 +196,7 @@ def _scores(compared: ComparisonResult) -> Section:
 def _decided(compared: ComparisonResult) -> Iterator[Section]:
     if not isinstance(compared.comparison, Comparison):
         return
-    content = list(_pairs(compared.comparison, compared.new_tasks))
-    if compared.alone:
-        rows = [
-            {"task": alone.tasks[0], **_row(pair, alone)}
-            for alone in compared.alone
-            for pair in alone.pairs
-        ]
-        level = f"below {compared.alone[0].test.alpha:.3g}"
-        note = f"A difference counts at p {level}: the level is corrected for the number of tasks"
-        content.append(folded(ReportTable.of("Each task by itself", rows, f"{note}."), 6))
-    yield Section("pairs", "Every pair", tuple(content))
+    yield Section("pairs", "Every pair", tuple(_pairs(compared.comparison, compared.new_tasks)))
 
 
 def _pairs(comparison: Comparison, new_tasks: Comparison | None) -> Iterator[Content]:

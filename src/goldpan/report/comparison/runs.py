@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 
-from goldpan.core.sanitize import line
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import PatchScores, read_resolved
@@ -29,19 +28,11 @@ from goldpan.report.document import (
     seconds,
     with_interval,
 )
-from goldpan.text.redaction import redact
 
 MOST_TASKS = 60
 """Tasks that are shown one by one."""
-_MOST_INVALID = 20
-_PER_RUN = 3
 _ALWAYS = 4
 """First columns of costs, which stand even where all are 0."""
-_CHOOSES = {
-    "train": "settings are chosen on rows of train, nothing on the test set",
-    "test": "settings are chosen on the TEST SET",
-    "none": "nothing is chosen",
-}
 
 
 def score_table(compared: ComparisonResult) -> ReportTable:
@@ -217,8 +208,6 @@ def conditions_section(compared: ComparisonResult) -> Section:
     """Return all that is needed to run the same again, and its known defects."""
     runs = [(system.name, run) for system in compared.ranked for run in system.every()]
     tables = (
-        ReportTable.of("Protocols", _protocols([run for _, run in runs])),
-        _invalid(runs),
         ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)),
         ReportTable.of(
             "Environments",
@@ -253,47 +242,8 @@ def _run_row(name: str, run: RunRecord) -> Row:
     }
 
 
-def _protocols(runs: Iterable[RunRecord]) -> Iterator[Row]:
-    protocols = [run.protocol for run in runs]
-    used = Counter(map(_plain, protocols))
-    for key, protocol in sorted(
-        {_plain(protocol): protocol for protocol in protocols}.items(),
-        key=lambda item: (item[1].name, item[0]),
-    ):
-        yield {
-            "protocol": protocol.name,
-            "title": f"{protocol.title} ({protocol.source})",
-            "choice": _CHOOSES.get(protocol.validation, protocol.validation),
-            "known defects": " ".join(protocol.defects) or "none",
-            "runs": used[key],
-        }
-
-
 def _plain(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _invalid(runs: Sequence[tuple[str, RunRecord]]) -> ReportTable:
-    rows = [_invalid_row(name, run) for name, run in runs if run.scores.invalid]
-    rows.sort(key=lambda row: (-int(row["not valid"] or 0), row["model"], row["task"]))
-    note = "They count as wrong."
-    return cut(ReportTable.of("Answers that are not valid", rows, note), _MOST_INVALID)
-
-
-def _invalid_row(name: str, run: RunRecord) -> Row:
-    quoted = (
-        f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
-        for answer in run.answers.invalid[:_PER_RUN]
-    )
-    notes = (f"{note} {number:,}" for note, number in sorted(run.answers.notes.items()))
-    return {
-        "model": name,
-        "task": run.task,
-        "seed": run.seed,
-        "not valid": run.scores.invalid,
-        "of all answers": ", ".join(notes),
-        "examples": "; ".join(quoted),
-    }
 
 
 def _environments(runs: Iterable[RunRecord]) -> Iterator[Row]:
