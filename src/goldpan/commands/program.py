@@ -186,6 +186,7 @@ def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     app = _app(
         "goldpan",
         about,
+        usage="Usage: goldpan COMMAND [OPTIONS]",  # which takes long to make
         default_parameter=AS_OPTIONS,
         help_format="plaintext",
         result_action="return_value",
