@@ -17,6 +17,8 @@ import goldpan
 from goldpan.core.result import Result, Results
 from goldpan.core.secrets import register
 from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.record import RunRecord
+from goldpan.workspace.runs import Evaluation
 
 _SECRET = "glpat-of-a-large-result"
 _TEXT = f"a text\nof \x1b[2J two lines with {_SECRET} " * 20
@@ -113,3 +115,9 @@ def test_no_type_prints_itself_in_a_way_of_its_own() -> None:
     for kind in _types().values():
         assert kind.__str__ is Result.__str__
         assert kind._repr_html_ is Result._repr_html_
+
+
+def test_a_notebook_shows_a_line_of_each_run() -> None:
+    run = _value(RunRecord)
+    runs = [replace(run, model=f"model-{number}") for number in range(50)]
+    assert Evaluation(runs)._repr_html_().count("<tr>") == len(runs) + 1

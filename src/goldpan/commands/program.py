@@ -10,7 +10,7 @@ from functools import cache
 from inspect import signature
 from itertools import takewhile
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import MethodType
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -41,6 +41,7 @@ from goldpan.plan.initial import init
 from goldpan.workspace import functions
 from goldpan.workspace.building import recipe_method
 from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.opening import Group as Methods
 from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
 from goldpan.workspace.workspace import Workspace
 
@@ -80,8 +81,7 @@ def commands(lab: Workspace, first: str | None = None) -> dict[str, BoundCommand
 
 
 def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
-    """Return the commands that no plugin brings."""
-    build, annotate, tasks, evaluate = lab.build, lab.annotate, lab.tasks, lab.evaluate
+    """Return the commands that no plugin brings; those of a group are its methods."""
     own: Mapping[str, Mapping[str, Any]] = {
         START: {
             "demo": MethodType(demo, lab),
@@ -103,49 +103,19 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "funnel": lab.funnel,
             "why": lab.why,
             "review": lab.review,
-            "annotate": annotate,
-            "annotate push": annotate.push,
-            "annotate pull": annotate.pull,
-            "annotate status": annotate.status,
-            "annotate agreement": annotate.agreement,
-            "annotate adjudicate": annotate.adjudicate,
-            "annotate report": annotate.report,
-            "annotate export": annotate.export,
-            "annotate serve": annotate.serve,
+            "annotate": lab.annotate,
         },
         BUILD: {
-            "build": build,
-            "build qa": build.qa,
-            "build fault-localization": build.fault_localization,
-            "build code-edit": build.code_edit,
-            "build issue-resolution": build.issue_resolution,
+            "build": lab.build,
             "verify": lab.verify,
             "audit": lab.audit,
-            "tasks": tasks,
-            "tasks list": tasks.list,
-            "tasks show": tasks.show,
-            "tasks validate": tasks.validate,
-            "tasks add": tasks.add,
-            "tasks import": tasks.import_,
+            "tasks": lab.tasks,
             "import": lab.import_,
             "export": Dataset.export,
             "publish": Dataset.publish,
             "apply-edit": functions.apply_edit,
         },
-        EVALUATE: {
-            "evaluate": evaluate,
-            "evaluate run": evaluate.run,
-            "evaluate score": evaluate.score,
-            "evaluate lengths": evaluate.lengths,
-            "evaluate compare": evaluate.compare,
-            "evaluate finetune": evaluate.finetune,
-            "evaluate resolved": evaluate.resolved,
-            "evaluate labels": evaluate.labels,
-            "evaluate label-errors": evaluate.label_errors,
-            "evaluate models": evaluate.models,
-            "evaluate protocols": evaluate.protocols,
-            "reproduce": lab.reproduce,
-        },
+        EVALUATE: {"evaluate": lab.evaluate, "reproduce": lab.reproduce},
         LOOK: {
             "report": lab.report,
             "open": lab.open,
@@ -155,20 +125,25 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "check": lab.check,
             "prune": lab.prune,
             "config": lab.config,
-            "config show": lab.config.show,
         },
     }
     return {
-        words: _command(words, method, panel)
+        command.words: command
         for panel, methods in own.items()
         for words, method in methods.items()
+        for command in _commands(words, method, panel)
     }
 
 
-def _command(words: str, method: Any, panel: str) -> BoundCommand:
-    if isinstance(method, MethodType | FunctionType):
-        return BoundCommand(words, method, panel)
-    return BoundCommand(words, None, panel, summary_of(type(method)))
+def _commands(words: str, method: Any, panel: str) -> Iterator[BoundCommand]:
+    if not isinstance(method, Methods):
+        yield BoundCommand(words, method, panel)
+        return
+    yield BoundCommand(words, None, panel, summary_of(type(method)))
+    for name in vars(type(method)):
+        if not name.startswith("_"):
+            last = name.strip("_").replace("_", "-")
+            yield BoundCommand(f"{words} {last}", getattr(method, name), panel)
 
 
 def _of_plugins(
@@ -212,6 +187,7 @@ def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     app = _app(
         "goldpan",
         about,
+        usage="Usage: goldpan COMMAND [OPTIONS]",  # which takes long to make
         default_parameter=AS_OPTIONS,
         help_format="plaintext",
         result_action="return_value",

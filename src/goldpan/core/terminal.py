@@ -122,21 +122,28 @@ class ProgressTask:
         self.total = total
         self.done = 0
         self._line = time.monotonic()
-        self._id = reporter._begin(title, total)
+        self._bars = reporter._display
+        self._id: TaskID | None = None
+        if self._bars is not None:
+            self._id = self._bars.add_task(clean(reporter._prefix + title).plain, total=total)
 
     def advance(self, count: int = 1) -> None:
         """Say that `count` more units are done."""
         self.done += count
-        self._reporter._update(self._id, self.done, self.total)
+        self._draw()
         now = time.monotonic()
-        if self._id is None and now - self._line >= _SECONDS_BETWEEN_LINES:
+        if self._bars is None and now - self._line >= _SECONDS_BETWEEN_LINES:
             self._line = now
             self._reporter.note(f"{self.title}: {self.done:,} of {self.total:,}")
 
     def extend(self, count: int) -> None:
         """Say that `count` more units have turned up."""
         self.total += count
-        self._reporter._update(self._id, self.done, self.total)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._bars is not None and self._id is not None:
+            self._bars.update(self._id, completed=self.done, total=self.total)
 
 
 @functools.cache
@@ -204,15 +211,6 @@ class Reporter:
         finally:
             if self._display and task._id is not None:
                 self._display.remove_task(task._id)
-
-    def _begin(self, title: str, total: int) -> TaskID | None:
-        if self._display is None:
-            return None
-        return self._display.add_task(clean(self._prefix + title).plain, total=total)
-
-    def _update(self, task: TaskID | None, done: int, total: int) -> None:
-        if self._display and task is not None:
-            self._display.update(task, completed=done, total=total)
 
 
 def complain(error: GoldpanError) -> None:

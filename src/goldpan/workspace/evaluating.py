@@ -201,25 +201,7 @@ class Evaluate(Group):
             measured.append(LengthScores(stored, thirds))
         return Results(measured)
 
-    def models(self) -> Results[ModelEntry]:
-        """List the models that `goldpan evaluate run` knows.
-
-        Example: goldpan evaluate models
-        """
-        from goldpan.evaluation.model import catalogue
-
-        _ = self.lab.settings  # which load plugins
-        return Results(catalogue().values())
-
-    def protocols(self) -> Results[Protocol]:
-        """List the evaluation protocols, with the known defects of those from papers.
-
-        Example: goldpan evaluate protocols
-        """
-        from goldpan.evaluation.protocol import protocols
-
-        _ = self.lab.settings  # which load plugins
-        return Results(protocols().values())
+    compare = comparing.compare
 
     def finetune(
         self,
@@ -281,10 +263,29 @@ class Evaluate(Group):
             runs += [planned.run() for planned in plan]
         return Evaluation(runs)
 
-    compare = comparing.compare
+    resolved = verifying.resolved
     labels = labeling.labels
     label_errors = labeling.label_errors
-    resolved = verifying.resolved
+
+    def models(self) -> Results[ModelEntry]:
+        """List the models that `goldpan evaluate run` knows.
+
+        Example: goldpan evaluate models
+        """
+        from goldpan.evaluation.model import catalogue
+
+        _ = self.lab.settings  # which load plugins
+        return Results(catalogue().values())
+
+    def protocols(self) -> Results[Protocol]:
+        """List the evaluation protocols, with the known defects of those from papers.
+
+        Example: goldpan evaluate protocols
+        """
+        from goldpan.evaluation.protocol import protocols
+
+        _ = self.lab.settings  # which load plugins
+        return Results(protocols().values())
 
     def _data(
         self, task: tuple[str, ...], suite: str | None, dataset: DatasetNames
