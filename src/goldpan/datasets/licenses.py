@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from goldpan.core.errors import UsageError
 from goldpan.miners.facts import MINED
 
-_HEAD = re.compile(r"\s*+@([A-Za-z]+)\s*\{\s*([^\s,{}]+)\s*,")
+_HEAD = re.compile(r"@[A-Za-z]+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(?:^[^\S\n]*|,\s*)([A-Za-z]+)\s*=", re.M)
 _NEEDED = ("title", "author", "year")
 
@@ -19,30 +19,18 @@ def bibtex_problem(text: str) -> str:
 
     An entry has a type, a key, balanced braces, and the fields title, author and year.
     """
-    text = text.strip()
-    if not text:
+    if not text.strip():
         return "it is empty"
-    end = -1
-    while end + 1 < len(text):
-        head = _HEAD.match(text, end + 1)
+    for entry in re.split(r"\n\s*(?=@)", text.strip()):
+        head = _HEAD.match(entry)
         if head is None:
-            return f"{text[end + 1 :].lstrip()[:40]!r} begins no entry"
-        end = _closing(text, text.index("{", head.start()))
-        if end < 0:
-            return f"the braces of {head[2]} are not balanced"
-        fields = {name.lower() for name in _FIELD.findall(text[head.end() - 1 : end])}
+            return f"{entry[:40]!r} begins no entry"
+        if entry.count("{") != entry.count("}") or not entry.endswith("}"):
+            return f"the braces of {head[1]} are not balanced"
+        fields = {name.lower() for name in _FIELD.findall(entry[head.end() - 1 :])}
         if missing := [name for name in _NEEDED if name not in fields]:
-            return f"{head[2]} has no {missing[0]}"
+            return f"{head[1]} has no {missing[0]}"
     return ""
-
-
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    for at in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if depth == 0:
-            return at
-    return -1
 
 
 UNKNOWN = "unknown"

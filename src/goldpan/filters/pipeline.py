@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -139,8 +138,7 @@ def _filter(
     started = time.monotonic()
     inputs = inputs_digest(workspace, repo)
     names = (profile.name, *profile.extends[:1])
-    earlier = _EarlierVerdicts([workspace.verdicts(repo, name) for name in names], inputs)
-    run = _Run(profile, earlier, reporter)
+    run = _Run(profile, _earlier(workspace, repo, names, inputs), reporter)
     bots = profile.settings["bots"]
     with open_repo_view(workspace, repo, bots, duplicates, workers) as view:
         name = view.repo
@@ -171,7 +169,8 @@ class _Run:
     """Judges the subjects of a repository, or reuses earlier verdicts on them."""
 
     profile: Profile
-    earlier: _EarlierVerdicts
+    earlier: pa.Table | None
+    """The verdicts of the last run on the same tables."""
     reporter: Reporter
     judged: dict[str, None] = field(default_factory=dict)
     """By name, in order."""
@@ -187,7 +186,7 @@ class _Run:
         ]
         with self.reporter.task(f"{view.repo} filters", len(pending)) as task:
             for criterion, subject in pending:
-                rows = self.earlier.rows(criterion, subject, self.profile)
+                rows = self._stored(criterion, subject)
                 (self.judged if rows is None else self.reused)[criterion.name] = None
                 if rows is None:
                     with attribute_to_plugin("criterion", criterion.name):
@@ -198,6 +197,30 @@ class _Run:
                 if subject == "issue":
                     _show_to_pairs(view, rows)
                 task.advance()
+
+    def _stored(self, criterion: AnyCriterion, subject: Subject) -> pa.Table | None:
+        """Return the criterion's verdicts by the same settings, if there are any."""
+        if self.earlier is None or not criterion.reusable:
+            return None
+        rows = self.earlier.filter(
+            (pc.field("criterion") == criterion.name)
+            & (pc.field("settings") == self.profile.digest(criterion.name))
+            & (pc.field("subject") == subject)
+        )
+        return rows if len(rows) else None
+
+
+def _earlier(
+    workspace: WorkspaceLayout, repo: str, profiles: Sequence[str], inputs: str
+) -> pa.Table | None:
+    """Return the verdicts on the same tables by the first of some profiles that has any.
+
+    The second is the one that the first extends: most settings are the same.
+    """
+    for path in (workspace.verdicts(repo, name) for name in profiles):
+        if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs.encode():
+            return read_table(path)
+    return None
 
 
 def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: object) -> pa.Table:
@@ -253,28 +276,3 @@ def _show_to_pairs(view: RepoView, rows: pa.Table) -> None:
     view.connection.register("new_verdicts", rows)
     view.connection.execute("INSERT INTO issue_verdicts FROM new_verdicts")
     view.connection.unregister("new_verdicts")
-
-
-class _EarlierVerdicts:
-    """The verdicts of the last run on the same tables.
-
-    Where the profile has none, those of the one that it extends: most settings are the same.
-    """
-
-    def __init__(self, paths: Sequence[Path], inputs: str) -> None:
-        self._verdicts: pa.Table | None = None
-        for path in paths:
-            if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs.encode():
-                self._verdicts = read_table(path)
-                break
-
-    def rows(self, criterion: AnyCriterion, subject: Subject, profile: Profile) -> pa.Table | None:
-        """Return the criterion's verdicts by the same settings, if there are any."""
-        if self._verdicts is None or not criterion.reusable:
-            return None
-        rows = self._verdicts.filter(
-            (pc.field("criterion") == criterion.name)
-            & (pc.field("settings") == profile.digest(criterion.name))
-            & (pc.field("subject") == subject)
-        )
-        return rows if len(rows) else None

@@ -77,37 +77,34 @@ def _cut(call: HubCall, doing: str, error: httpx2.TransportError, again: str) ->
 
 
 def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
-    status = error.response.status_code
-    message = call.plain(error.server_message or "")
-    detail = f" ({message})" if message else ""
-    if isinstance(error, RepositoryNotFoundError) or status == 404:
-        return PublishError(
-            f"{call.host} has no dataset {call.repo_id}, or hides it from this token{detail}",
+    status = 404 if isinstance(error, RepositoryNotFoundError) else error.response.status_code
+    host, repo = call.host, call.repo_id
+    changed = (
+        f"{repo} was changed by somebody else while {doing}",
+        "Look at what is there now, then run the same command again",
+    )
+    busy = f"{host} answered {status} while {doing}", f"Wait a little. {_AGAIN}"
+    refused = (
+        f"{host} refused with {status} while {doing}",
+        "Fix what it names, or report it if the dataset came from goldpan build",
+    )
+    known = {
+        401: (
+            f"{host} does not accept the token",
+            f"Make a new one with write access at {call.endpoint}/settings/tokens and set "
+            "HF_TOKEN, or run hf auth login",
+        ),
+        403: (
+            f"The token may not write to {repo} at {host}",
+            "Use a token with write access there, or choose another name",
+        ),
+        404: (
+            f"{host} has no dataset {repo}, or hides it from this token",
             "Check the name, and that the token may see it",
-        )
-    match status:
-        case 401:
-            return PublishError(
-                f"{call.host} does not accept the token{detail}",
-                f"Make a new one with write access at {call.endpoint}/settings/tokens and set "
-                "HF_TOKEN, or run hf auth login",
-            )
-        case 403:
-            return PublishError(
-                f"The token may not write to {call.repo_id} at {call.host}{detail}",
-                "Use a token with write access there, or choose another name",
-            )
-        case 409 | 412:
-            return PublishError(
-                f"{call.repo_id} was changed by somebody else while {doing}{detail}",
-                "Look at what is there now, then run the same command again",
-            )
-        case 429 | 500 | 502 | 503 | 504:
-            return PublishError(
-                f"{call.host} answered {status} while {doing}{detail}", f"Wait a little. {_AGAIN}"
-            )
-        case _:
-            return PublishError(
-                f"{call.host} refused with {status} while {doing}{detail}",
-                "Fix what it names, or report it if the dataset came from goldpan build",
-            )
+        ),
+        **dict.fromkeys((409, 412), changed),
+        **dict.fromkeys((429, 500, 502, 503, 504), busy),
+    }
+    problem, remedy = known.get(status, refused)
+    message = call.plain(error.server_message or "")
+    return PublishError(problem + (f" ({message})" if message else ""), remedy)
