@@ -52,7 +52,6 @@ def _pulled(result: PullResult) -> Iterator[Line]:
     )
     for problem, number in result.problems.items():
         yield Line(f"  {number:,} do not count: {problem}")
-    yield from (Line(f"  renamed: {name}") for name in result.renamed)
     if result.configuration_changed:
         yield Line("  The form was changed on the server")
     if result.gone:
@@ -65,7 +64,7 @@ def _pulled(result: PullResult) -> Iterator[Line]:
 
 @renders(Progress)
 def progressed(result: Progress) -> Iterator[Block]:
-    """Yield progress, by annotator too, and when it is likely to end."""
+    """Yield progress, by annotator too."""
     yield Line(
         f"{result.project} ({result.form}): {result.finished:,} of "
         f"{count(result.subjects, 'subject')} finished, {result.begun:,} begun, "
@@ -89,10 +88,6 @@ def progressed(result: Progress) -> Iterator[Block]:
         ],
     )
     yield from _suggestions(result.annotators)
-    if result.work_left is not None:
-        yield Line(f"Remaining: {result.work_left} of one person's work")
-    if result.ends_at is not None:
-        yield Line(f"At this pace it will be finished on {result.ends_at:%Y-%m-%d}")
     yield Line(f"Annotators start at {result.page}")
 
 
@@ -126,7 +121,6 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
     for pair in field.pairs:
         kappa = f"{_shown(pair.kappa)} on {pair.items:,}"
         yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
-    yield Line(f"  Fleiss' kappa {_shown(field.fleiss)} on {field.fleiss_items:,}")
     yield Line(f"  Krippendorff's alpha {_shown(field.alpha)}")
     for category in field.categories:
         alpha = _shown(category.alpha)
@@ -156,7 +150,7 @@ def reported(result: AnnotationReport) -> Iterator[Block]:
     """Yield a line a round, and where the files are."""
     for each in result.rounds:
         yield Line(
-            f"{each.project}: {count(each.items, 'item')}, {each.agreed:,} agreed, "
+            f"{each.project}: {count(each.progress.subjects, 'item')}, {each.agreed:,} agreed, "
             f"{each.adjudicated:,} adjudicated, {count(each.conflicts, 'open conflict')}"
         )
     yield Line(f"Wrote {' and '.join(map(str, result.files))}")
