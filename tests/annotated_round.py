@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from goldpan.annotation.agreement import Rating, agree
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
@@ -28,11 +28,7 @@ def a_round(disputed: int = 1) -> Round:
             problems=(("skipped", 2),),
             annotators=(own,),
             seconds=12.0,
-            work_left=timedelta(hours=3),
-            ends_at=None,
         ),
-        first_at=NOON,
-        last_at=None,
         days=(Day(NOON.date(), {"ann": 2}),),
         agreed=0,
         disputed=(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.review.stored import write_label_verdicts
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import read_table, write_table
@@ -47,11 +46,10 @@ KINDS = {
     "annotations": "annotations/**/*",
     "GH Archive": "gharchive/**/*",
     "overlaps": "cache/**/*",
-    "labels": "verdicts/labels/*",
     "crosscode": "crosscode/**/*",
 }
 """What is damaged, by the files that hold it."""
-LAST = {"datasets", "runs", "audits", "GH Archive", "overlaps", "labels", "crosscode"}
+LAST = {"datasets", "runs", "audits", "GH Archive", "overlaps", "crosscode"}
 """The kinds of which nothing is made, or not of every file."""
 
 
@@ -138,7 +136,6 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("annotations/people/verdicts.parquet", "gharchive/2026-01-02-3.parquet"):
         (root / name).parent.mkdir(parents=True)
         write_table(decided, root / name)
-    write_label_verdicts(workspace, "nlbse23_issue_type", [], {})
     reviewed = ("build", "qa", "--require", "question-answer", "--workspace", root)
     assert goldpan(*reviewed, "--output", root / "datasets" / "own" / "reviewed").code == 0
     shutil.copytree(root / "datasets" / "qa", root / "crosscode" / "splits" / "one")
@@ -178,7 +175,7 @@ def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
         remedy = "made again" if kind == "overlaps" else "goldpan"
         if len(told) != 1 or remedy not in told[0].remedy:
             missed.append((path, damaged))
-        elif kind not in LAST and "labels" not in path.parts:
+        elif kind not in LAST:
             assert told[0].dependents, path
     assert missed == []
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.review.request import load_review_settings
-from goldpan.annotation.review.run import open_reviews, run_review
+from goldpan.annotation.review.run import run_review
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.llm.exchange import EndpointError
+from goldpan.llm.response_store import open_responses
 from tests.filtering import REPO
 from tests.openai_server import KEY, Fault, OpenAIServer
 from tests.reviewing import QUIET, keeps, profile, review, settings, workspace
@@ -63,7 +64,7 @@ def test_two_reviews_at_once_are_told_apart(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
     with (
         OpenAIServer(keeps) as server,
-        open_reviews(lab),
+        open_responses(lab.root / "reviews", "review"),
         pytest.raises(WorkspaceError, match="Another review"),
     ):
         review(lab, server)

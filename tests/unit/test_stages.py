@@ -22,7 +22,6 @@ AGAIN = {
     "verdicts/o/n/landed/{a}*.llm.parquet": (
         "Delete it and run goldpan review --repo o/n --profile {a}* --rules landed"
     ),
-    "verdicts/labels/tasks.llm.json": "Delete it and run goldpan review labels again",
     "audits/qa/findings.parquet": "Run goldpan audit qa",
     "annotations/people/raw/1.json.zst": "Run goldpan annotate pull --project people",
 }

@@ -37,7 +37,6 @@ from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey,
 from goldpan.annotation.studio.serve import (
     announced,
     check_port,
-    choose_server,
     find_installation,
     find_server,
     server_directory,
@@ -274,7 +273,7 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     name = first.annotator(2)
     again = People(project)
     again.meet([msgspec.structs.replace(ann, email="ann@new.example.org")])
-    assert (again.annotator(2), again.renamed) == (name, [name])
+    assert again.annotator(2) == name
     again.meet([ann], named=True)
     assert (again.annotator(2), again.pseudonyms) == (ann.email, {ann.email: name})
     # An account that is gone keeps its pseudonym; one that was never seen gets one.
@@ -392,13 +391,13 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
     directory = server_directory(workspace)
     directory.mkdir()
     with announced(directory, OWN):
-        assert choose_server(workspace, None, {}) == OWN
+        assert find_server(None, {}, workspace) == OWN
         assert mask(f"it is {OWN.token}") == "it is ***"
         assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
-        assert choose_server(workspace, None, OTHER).url == OTHER["LABEL_STUDIO_URL"]
-        assert choose_server(workspace, "https://y.example", OTHER).url == "https://y.example"
+        assert find_server(None, OTHER, workspace).url == OTHER["LABEL_STUDIO_URL"]
+        assert find_server("https://y.example", OTHER, workspace).url == "https://y.example"
     with pytest.raises(UsageError, match="No Label Studio server is named"):
-        choose_server(workspace, None, {})
+        find_server(None, {}, workspace)
     (directory / "running.json").write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):
-        choose_server(workspace, None, {})
+        find_server(None, {}, workspace)

@@ -7,7 +7,7 @@ defined: where chance alone would agree always, because everybody chose one cate
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -57,7 +57,6 @@ class CategoryAgreement:
     category: str
     chosen: int
     """Ratings that chose it."""
-    raw: float
     alpha: Estimate
 
 
@@ -83,9 +82,6 @@ class Agreement:
     raw: Estimate
     """The share of pairs of ratings of an item that are equal, over items."""
     pairs: tuple[PairAgreement, ...]
-    fleiss: Estimate
-    """Over `fleiss_items`, which as many raters rated as most items."""
-    fleiss_items: int
     alpha: Estimate
     """Krippendorff's, over all items, whoever is missing."""
     categories: tuple[CategoryAgreement, ...]
@@ -103,9 +99,6 @@ def agree(
     both = {item: labels for item, labels in sorted(by_item.items()) if len(labels) > 1}
     raters = tuple(sorted({rater for labels in by_item.values() for rater in labels}))
     counts = count_choices(list(both.values()))
-    sizes = counts.sum(axis=1)
-    usual = Counter(sizes.tolist()).most_common(1)[0][0] if len(both) else 0
-    complete = counts[sizes == usual]
     rng = np.random.default_rng(seed)
 
     def estimate(statistic: Statistic, items: int) -> Estimate:
@@ -129,8 +122,6 @@ def agree(
         raters,
         estimate(partial(raw_agreement, counts), len(both)),
         tuple(pairs),
-        estimate(partial(fleiss_kappa, complete), len(complete)),
-        len(complete),
         estimate(partial(krippendorff_alpha, counts), len(both)),
         tuple(_categories(both, estimate)),
         tuple(
@@ -158,15 +149,6 @@ def krippendorff_alpha(counts: Counts, items: Items | slice = slice(None)) -> fl
         return None
     alpha = load("krippendorff", "Agreement of annotators").alpha
     return float(alpha(value_counts=counts, level_of_measurement="nominal"))
-
-
-def fleiss_kappa(counts: Counts, items: Items | slice = slice(None)) -> float | None:
-    """Return Fleiss' kappa; every item has to have the same number of ratings, two or more.
-
-    Krippendorff (2011) gives alpha as kappa corrected for the number of ratings, undone here.
-    """
-    alpha, ratings = krippendorff_alpha(counts, items), int(counts[items].sum())
-    return None if alpha is None else (alpha * ratings - 1) / (ratings - 1)
 
 
 def count_choices(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Counts:
@@ -225,8 +207,5 @@ def _categories(
         others = [len(ratings) for ratings in items.values()]
         counts = np.array([np.subtract(others, chosen), chosen], dtype=np.int64).T
         yield CategoryAgreement(
-            name,
-            sum(chosen),
-            raw_agreement(counts) or 0.0,
-            estimate(partial(krippendorff_alpha, counts), len(items)),
+            name, sum(chosen), estimate(partial(krippendorff_alpha, counts), len(items))
         )

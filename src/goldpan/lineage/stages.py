@@ -176,14 +176,6 @@ STAGES: Mapping[str, Stage] = {
             digests=f"{_VERDICTS}.llm.json",
         ),
         Stage(
-            "review labels",
-            inputs=("ask",),
-            outputs=("verdicts/labels/{task}.llm.parquet", "verdicts/labels/{task}.llm.json"),
-            command="goldpan review labels again",
-            remedy=_DELETE,
-            digests="verdicts/labels/{task}.llm.json",
-        ),
-        Stage(
             "annotate",
             outputs=("annotations/{project}/**",),
             command="goldpan annotate pull --project {project}",

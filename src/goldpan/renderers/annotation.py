@@ -12,6 +12,7 @@ from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
+from goldpan.annotation.studio.summary import AnnotationReport
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
@@ -49,7 +50,6 @@ def _pulled(result: PullResult) -> Iterator[Line]:
     )
     for problem, number in result.problems.items():
         yield Line(f"  {number:,} do not count: {problem}")
-    yield from (Line(f"  renamed: {name}") for name in result.renamed)
     if result.configuration_changed:
         yield Line("  The form was changed on the server")
     if result.gone:
@@ -85,10 +85,6 @@ def _progressed(result: Progress) -> Iterator[Block]:
         ],
     )
     yield from _suggestions(result.annotators)
-    if result.work_left is not None:
-        yield Line(f"Remaining: {result.work_left} of one person's work")
-    if result.ends_at is not None:
-        yield Line(f"At this pace it will be finished on {result.ends_at:%Y-%m-%d}")
     yield Line(f"Annotators start at {result.page}")
 
 
@@ -121,7 +117,6 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
     for pair in field.pairs:
         kappa = f"{_shown(pair.kappa)} on {pair.items:,}"
         yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
-    yield Line(f"  Fleiss' kappa {_shown(field.fleiss)} on {field.fleiss_items:,}")
     yield Line(f"  Krippendorff's alpha {_shown(field.alpha)}")
     for category in field.categories:
         alpha = _shown(category.alpha)
@@ -135,6 +130,16 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
 
 def _shown(estimate: Estimate) -> str:
     return estimate.shown("not defined")
+
+
+@renders(AnnotationReport)
+def _reported(result: AnnotationReport) -> Iterator[Block]:
+    for each in result.rounds:
+        yield Line(
+            f"{each.project}: {count(each.progress.subjects, 'item')}, {each.agreed:,} agreed, "
+            f"{each.adjudicated:,} adjudicated, {count(each.conflicts, 'open conflict')}"
+        )
+    yield Line(f"Wrote {' and '.join(map(str, result.files))}")
 
 
 @renders(Running)

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from goldpan._version import __version__
-from goldpan.annotation.studio.summary import AnnotationReport, RoundCounts, Summary, summarize
+from goldpan.annotation.studio.summary import AnnotationReport, Summary, summarize
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.sanitize import for_json
@@ -53,13 +53,7 @@ def write_annotation_report(
         raise UsageError(
             f"{directory} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
-    counts = (
-        RoundCounts(
-            each.project, each.progress.subjects, each.agreed, each.adjudicated, each.conflicts
-        )
-        for each in summary.rounds
-    )
-    return AnnotationReport(tuple(content), tuple(counts))
+    return AnnotationReport(tuple(content), summary.rounds)
 
 
 def page_of(summary: Summary) -> str:

@@ -154,7 +154,7 @@ class Annotate(Group):
             )
 
     def status(self, *, project: str) -> Progress:
-        """Show a project's progress by annotator, and when it is likely to end.
+        """Show a project's progress, by annotator too.
 
         Example: goldpan annotate status --project pairs
 
@@ -295,9 +295,9 @@ class Annotate(Group):
             running.process.wait()
 
     def _server(self, url: str | None) -> Server:
-        from goldpan.annotation.studio.serve import choose_server
+        from goldpan.annotation.studio.serve import find_server
 
-        return choose_server(self.lab.layout, url, os.environ)
+        return find_server(url, os.environ, self.lab.layout)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
         from goldpan.core.storage.workspace import tasks_directory

@@ -11,7 +11,7 @@ from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.options import Changes
-from goldpan.workspace.repositories import dataset_directory, known_repositories
+from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -168,7 +168,6 @@ def review(
     settings_file: Path | str | None = None,
     settings: Changes | None = None,
     subject: str | Sequence[str] = (),
-    dataset: str | Path | None = None,
     limit: Count | None = None,
     max_cost: float | None = None,
     batch: bool = False,
@@ -190,8 +189,6 @@ def review(
         settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
         settings: A setting over those of the file, such as samples=3.
         subject (NAME): What to review, issue or pair. (default: both)
-        dataset (DATASET): Review the labels of this dataset of a classification task instead: its
-            name in the workspace, or its directory.
         limit: At most this many subjects of each kind per repository.
         max_cost (MONEY): Stop before spending more than this.
         batch: Use the Batch API.
@@ -200,7 +197,7 @@ def review(
             project's name, or a Parquet file.
     """
     from goldpan.annotation.review.request import load_review_settings
-    from goldpan.annotation.review.run import review_labels, run_review
+    from goldpan.annotation.review.run import run_review
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))
@@ -217,9 +214,6 @@ def review(
     reviewing = load_review_settings(file, {**(settings or {}), **stated})
     self.settings.trust.require("plugins")
     with self.reporting() as reporter:
-        if dataset is not None:
-            directory = dataset_directory(self.layout, dataset)
-            return review_labels(self.layout, directory, reviewing, reporter, dry_run=dry_run)
         layout, names, chosen = choose_profile(self, repos, profile, rules)
         return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
 

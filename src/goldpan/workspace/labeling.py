@@ -74,9 +74,9 @@ def labels(
         read_in_terminal(drawn, reader)
     else:
         from goldpan.annotation.studio.gold import collect_readings
-        from goldpan.annotation.studio.serve import choose_server
+        from goldpan.annotation.studio.serve import find_server
 
-        server = choose_server(self.lab.layout, url, os.environ)
+        server = find_server(url, os.environ, self.lab.layout)
         with self.lab.reporting() as reporter:
             page = collect_readings(self.lab.layout, server, studio, drawn, reporter)
         notes = (f"Annotators read at {page}; the same command fetches what they say",)

@@ -2,8 +2,7 @@
 
 WORKSPACE/verdicts/OWNER/NAME/RULES/PROFILE.llm.parquet has a row for each subject that was kept
 when it was reviewed; PROFILE.llm.json beside it seals the answers that these rest on. `decides` is
-false: whoever builds a dataset says which reviews it requires. The verdicts on labels lie in
-WORKSPACE/verdicts/labels/TASK.llm.parquet; the dataset stays as it is.
+false: whoever builds a dataset says which reviews it requires.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgement
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.schemas import VERDICTS, TableSchema
+from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.archive import lost_replies
 from goldpan.core.storage.parquet import connect, read_metadata, read_table, reading, replace_tables
 from goldpan.core.storage.run_file import Seal
@@ -183,45 +182,3 @@ def with_reviews(
         rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
     return VERDICTS.ordered(pa.concat_tables([filtered, rows]))
-
-
-LABEL_VERDICTS = TableSchema(
-    "label_verdicts",
-    pa.schema(
-        [
-            ("task", pa.string()),
-            ("example_id", pa.string()),
-            ("stage", pa.string()),  # llm
-            ("criterion", pa.string()),  # the prompt
-            ("keep", pa.bool_()),  # null where people have to look
-            ("reason", pa.string()),  # a short code; null where kept
-            ("value", pa.float64()),  # confidence, or the share of the votes
-            ("evidence", pa.string()),
-            ("settings", pa.string()),  # digest of prompt, models and rules
-        ]
-    ),
-    order=("example_id", "stage", "criterion"),
-    key=("example_id", "stage", "criterion"),
-)
-
-
-def label_path(workspace: WorkspaceLayout, task: str) -> Path:
-    """Return the file of the verdicts on a task's labels."""
-    return workspace.root / "verdicts" / "labels" / f"{task}.{STAGE}.parquet"
-
-
-def write_label_verdicts(
-    workspace: WorkspaceLayout,
-    task: str,
-    judgements: Iterable[ReviewJudgement],
-    answers: Mapping[str, Seal],
-) -> None:
-    """Write the verdicts on a task's labels, with the seals of what they rest on."""
-    rows = [
-        {"task": task, "example_id": judgement.case.example, **judgement.columns}
-        for judgement in judgements
-    ]
-    path = label_path(workspace, task)
-    table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
-    replace_tables(workspace, {path: (LABEL_VERDICTS, table)})
-    write_answers(path, {task: answers})

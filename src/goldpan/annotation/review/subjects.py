@@ -38,8 +38,7 @@ from goldpan.llm.parts import PromptPart
 from goldpan.text.markers import nfkc
 from goldpan.text.redaction import redact
 
-ReviewSubject = Literal["issue", "pair", "label"]
-"""The subjects of the filters, and the labels of classification examples."""
+ReviewSubject = Literal["issue", "pair"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,6 @@ class ReviewItem:
     parts: tuple[PromptPart, ...] = ()
     obstacle: str | None = None
     """Why it is not sent to models: the texts to judge by are missing."""
-    example: str | None = None
-    """The id of the example whose label is judged."""
     suspicions: tuple[str, ...] = ()
     """Possible attempts to steer the model, one in each line."""
     comment_ids: tuple[int, ...] = ()
@@ -66,7 +63,7 @@ class ReviewItem:
 class SubjectKind:
     """A kind of subject that models can review."""
 
-    subject: Literal["issue", "pair"]
+    subject: ReviewSubject
     prompt: str
     """The name of its prompt, which is the criterion's name in the verdicts."""
     required: tuple[str, ...]
@@ -181,10 +178,7 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
 _PAIR = SubjectKind("pair", "problem-solution", (), _read_pairs)
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (_ISSUE, _PAIR)}
-PROMPTS: dict[ReviewSubject, str] = {
-    **{kind.subject: kind.prompt for kind in KINDS.values()},
-    "label": "label",
-}
+PROMPTS: dict[ReviewSubject, str] = {kind.subject: kind.prompt for kind in KINDS.values()}
 """The prompt by which each kind of case is judged."""
 
 

@@ -70,8 +70,6 @@ class Annotator:
 
     annotator: str
     """The pseudonym."""
-    called: str
-    """A keyed hash of their address and names, to see that they changed."""
     address: str | None = None
     """Kept where the answers were pulled with names."""
 
@@ -84,24 +82,16 @@ class People:
         self._salt = _salt(project.root.parent / "salt")
         remedy = "Remove it and pull again"
         self._by_number = read_stored(self._path, dict[int, Annotator], remedy) or {}
-        self.renamed: list[str] = []
-        """Pseudonyms of those whose address or name changed since the last pull."""
 
     def meet(self, users: Sequence[User], *, named: bool = False) -> None:
         """Add the users who have an account now, and store them; `named` with their addresses."""
         for number, known in self._by_number.items():
             self._by_number[number] = replace(known, address=known.address if named else None)
         for user in users:
-            called = self._hash(f"called {user.email.lower()} {user.name}")
+            joined = user.date_joined.isoformat().replace("+00:00", "Z")
             earlier = self._by_number.get(user.id)
-            if earlier is None:
-                joined = user.date_joined.isoformat().replace("+00:00", "Z")
-                pseudonym = self._hash(f"account {user.id} {joined}")
-            else:
-                pseudonym = earlier.annotator
-                self.renamed += [pseudonym] if earlier.called != called else []
-            address = user.email if named else None
-            self._by_number[user.id] = Annotator(pseudonym, called, address)
+            pseudonym = earlier.annotator if earlier else self._hash(f"account {user.id} {joined}")
+            self._by_number[user.id] = Annotator(pseudonym, user.email if named else None)
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         stored = orjson.dumps(dict(sorted(self._by_number.items())), option=options)
         write_whole(self._path, stored, private=True)

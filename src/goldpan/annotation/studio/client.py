@@ -66,14 +66,6 @@ class User(msgspec.Struct, frozen=True):
     email: str
     date_joined: datetime
     """When the account was made, to the microsecond; it never changes."""
-    first_name: str | None = None
-    last_name: str | None = None
-    username: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the user's names for themselves; all may be empty."""
-        return " ".join(name or "" for name in (self.first_name, self.last_name, self.username))
 
 
 class ServerProject(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 class Agreements(Result):
     """The agreement of people on each field, and with the dataset's labels."""
 
-    schema = 2
+    schema = 3
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
     """That of people's decisions with the dataset's labels, where it has some."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking
 from goldpan.annotation.studio.exports import newest_export, pulled_at
@@ -13,9 +11,6 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.core.result import Result
 from goldpan.core.storage.parquet import read_metadata
 from goldpan.core.storage.workspace import WorkspaceLayout
-
-_LATELY = timedelta(days=7)
-_LEAST_SPAN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +37,7 @@ class AnnotatorProgress:
 class Progress(Result):
     """The progress of a project, as of its last pull."""
 
+    schema = 2
     project: str
     form: str
     pulled_at: datetime | None
@@ -64,10 +60,6 @@ class Progress(Result):
     annotators: tuple[AnnotatorProgress, ...]
     seconds: float | None
     """Median time per task, over all annotators."""
-    work_left: timedelta | None
-    """The time of one person for the missing answers, at that pace."""
-    ends_at: datetime | None
-    """When all is answered if people go on as in the last seven days with an answer."""
 
 
 _BY_ANNOTATOR = """
@@ -92,20 +84,14 @@ WITH subjects AS (
         count(*) FILTER (problem IS NULL) AS answers,
         bool_or(problem = 'skipped') AS passed_over
     FROM answers GROUP BY subject_id
-), counting AS (
-    SELECT *, created_at >= max(created_at) OVER () - $lately AS lately
-    FROM answers WHERE problem IS NULL
 )
 SELECT
     (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
     (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
     (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
     count(*) AS answers,
-    median(seconds) AS seconds,
-    max(created_at) AS last,
-    min(created_at) FILTER (lately) AS first_lately,
-    count(*) FILTER (lately) AS lately
-FROM counting
+    median(seconds) AS seconds
+FROM answers WHERE problem IS NULL
 """
 
 
@@ -116,10 +102,9 @@ def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     with asking(project) as ask:
         people = tuple(AnnotatorProgress(**row) for row in ask(_BY_ANNOTATOR))
         problems = tuple((row["problem"], row["answers"]) for row in ask(_PROBLEMS))
-        (state,) = ask(_ALL, enough=enough, lately=_LATELY)
+        (state,) = ask(_ALL, enough=enough)
     subjects = int(read_metadata(project.path(TABLE)).get(SUBJECTS.encode(), 0))
-    seconds, export = state["seconds"], newest_export(project)
-    left = max(0, enough * subjects - state["answers"])
+    export = newest_export(project)
     return Progress(
         name,
         project.facts.form,
@@ -133,17 +118,5 @@ def progress(workspace: WorkspaceLayout, name: str) -> Progress:
         state["answers"],
         problems,
         people,
-        seconds,
-        None if seconds is None else timedelta(seconds=round(seconds * left)),
-        _end(state, left) if left and state["answers"] else None,
+        state["seconds"],
     )
-
-
-def _end(state: Mapping[str, Any], left: int) -> datetime | None:
-    """Return when the rest is done at the pace of the last seven days that hold an answer."""
-    span = max(state["last"] - state["first_lately"], _LEAST_SPAN)
-    try:
-        end: datetime = state["last"] + span * (left / state["lately"])
-    except OverflowError:  # later than dates go
-        return None
-    return end

@@ -101,8 +101,6 @@ class PullResult:
     """Tasks on the server that Goldpan did not push."""
     unreadable: tuple[int, ...]
     """Tasks that the server itself fails to export; somebody has to look at them there."""
-    renamed: tuple[str, ...]
-    """Annotators whose address or name changed."""
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
@@ -163,7 +161,6 @@ def pull(
     return PullResult(
         name,
         unreadable=tuple(sorted(unreadable)),
-        renamed=tuple(people.renamed),
         configuration_changed=changed,
         seconds=time.monotonic() - started,
         **counts,
@@ -272,7 +269,7 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    schema = 2
+    schema = 3
     project: str
     """The project that was named, which may be an adjudication."""
     pulls: tuple[PullResult, ...]

@@ -57,28 +57,21 @@ def announced(directory: Path, server: Server) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def choose_server(
-    workspace: WorkspaceLayout, url: str | None, environment: Mapping[str, str]
+def find_server(
+    url: str | None, environment: Mapping[str, str], workspace: WorkspaceLayout | None = None
 ) -> Server:
-    """Return the server of a flag or the environment, else the one that `serve` runs here.
+    """Return the server of a flag or of `LABEL_STUDIO_URL`, with `LABEL_STUDIO_API_KEY`.
 
-    Raises `UsageError` where there is neither, or one is wrong.
+    Without either it is the one that `serve` runs for the workspace. Raises `UsageError` where
+    there is none, or it is wrong.
     """
-    if url is None and not environment.get("LABEL_STUDIO_URL"):
+    address = url or environment.get("LABEL_STUDIO_URL")
+    if not address and workspace is not None:
         with suppress(OSError, msgspec.DecodeError):  # none runs, or it was killed
             stored = (server_directory(workspace) / _FILE).read_bytes()
             server = msgspec.json.decode(stored, type=Server)
             register(server.token)
             return server
-    return find_server(url, environment)
-
-
-def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
-    """Return the server that a flag or `LABEL_STUDIO_URL` names, with `LABEL_STUDIO_API_KEY`.
-
-    Raises `UsageError` where one is missing or wrong.
-    """
-    address = url or environment.get("LABEL_STUDIO_URL")
     if not address:
         raise UsageError(
             "No Label Studio server is named, and none is running for the workspace",

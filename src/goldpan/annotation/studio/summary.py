@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,6 @@ class Round:
     wanted: int
     """How many people were to judge each item."""
     progress: Progress
-    first_at: datetime | None
-    last_at: datetime | None
     days: tuple[Day, ...]
     agreed: int
     """Items on which the annotators' own answers stand."""
@@ -133,22 +131,12 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundCounts:
-    """The items of a round, counted."""
-
-    project: str
-    items: int
-    agreed: int
-    adjudicated: int
-    conflicts: int
-
-
-@dataclass(frozen=True, slots=True)
 class AnnotationReport(Result):
     """The written report on rounds of annotation."""
 
+    schema = 2
     files: tuple[Path, ...]
-    rounds: tuple[RoundCounts, ...]
+    rounds: tuple[Round, ...]
 
 
 def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
@@ -208,7 +196,6 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
     state = progress(workspace, name)
     own = (replace(each, annotator=alias(each.annotator)) for each in state.annotators)
     with asking(project) as ask:
-        (span,) = ask(_SPAN)
         days: dict[date, dict[str, int]] = defaultdict(dict)
         for row in ask(_DAYS):
             days[row["day"]][alias(row["annotator"])] = row["answers"]
@@ -224,8 +211,6 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
         project.facts.blind,
         project.facts.annotators,
         replace(state, annotators=tuple(sorted(own, key=lambda each: each.annotator))),
-        span["first_at"],
-        span["last_at"],
         tuple(Day(day, dict(sorted(answers.items()))) for day, answers in days.items()),
         agreed,
         tuple(_disputed(project, disputed, decided, alias)),
@@ -236,9 +221,6 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
     )
 
 
-_SPAN = """
-SELECT min(created_at) AS first_at, max(updated_at) AS last_at FROM answers WHERE problem IS NULL
-"""
 _DAYS = """
 SELECT created_at::DATE AS day, annotator, count(*) AS answers
 FROM answers WHERE problem IS NULL GROUP BY ALL ORDER BY ALL
