@@ -213,12 +213,10 @@ def _calibrated(result: Calibration) -> Iterator[Block]:
         people = ", ".join(f"{name} {number:,}" for name, number in counts.items())
         yield Line(f"  model {model}: people {people}")
     whole = result.groups[0]
-    yield Line(
-        f"  People keep {whole.without_model.percent()} of all subjects, and "
-        f"{whole.precision.percent()} of those that the model keeps: "
-        f"{'it helps' if whole.helps else 'these figures do not show that it helps'}"
-    )
-    yield Line(f"  It leaves {whole.undecided.percent()} of them to people")
+    all_kept, kept = whole.without_model.short() or "-", whole.precision.short() or "-"
+    yield Line(f"  People keep {all_kept} of all subjects, {kept} of those that the model keeps:")
+    yield Line(f"  {'the model helps' if whole.helps else 'nothing shows that the model helps'}")
+    yield Line(f"  It leaves {whole.undecided.short()} of the subjects to people")
     yield Line(
         f"  They disagree on {len(result.disagreements):,}; judged by the model alone: "
         f"{result.only_model:,}, by people alone: {result.only_people:,}"
