@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -59,8 +63,31 @@ def test_what_is_missing_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch)
         load("matplotlib", "Drawing SVG or PNG")
     assert str(caught.value) == (
         "Drawing SVG or PNG needs matplotlib, which is not installed. "
-        'Run pip install "goldpan-mining[plots]".'
+        f'Run pip install -e "{ROOT}[plots]".'
     )
+
+
+@pytest.mark.parametrize(
+    ("record", "remedy"),
+    [
+        (None, 'Run pip install "goldpan-mining[plots]"'),
+        ({"url": "https://files.example/goldpan.whl", "archive_info": {}}, '"goldpan-mining['),
+        ({"url": "file:///gone/clone", "dir_info": {}}, '"goldpan-mining['),
+        ({"url": ROOT.as_uri(), "dir_info": {}}, f'Run pip install "{ROOT}[plots]"'),
+    ],
+)
+def test_an_extra_is_installed_from_where_goldpan_came(
+    record: object, remedy: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "goldpan_mining-0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Name: {DISTRIBUTION}\nVersion: 0\n")
+    if record is not None:
+        (folder / "direct_url.json").write_text(json.dumps(record))
+    code = "from goldpan.core.imports import install_remedy; print(install_remedy('matplotlib'))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
+    assert remedy in done.stdout.decode()
 
 
 def read_without_grammar(text: str) -> int:
@@ -73,5 +100,5 @@ def read_without_grammar(text: str) -> int:
 def test_a_missing_grammar_ends_the_work_instead_of_counting_as_a_crash() -> None:
     results = map_in_sandbox(read_without_grammar, ["", "Swift"], 1, 20.0)
     assert next(results) == 0
-    with pytest.raises(GoldpanError, match=r"Swift needs more.*goldpan-mining\[languages\]"):
+    with pytest.raises(GoldpanError, match=r"Swift needs more.*\[languages\]"):
         next(results)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from goldpan.code.grammar import read
 from goldpan.code.languages import Language, language_of
@@ -13,11 +12,10 @@ from goldpan.code.lexer import Stripped, strip
 from goldpan.code.patch import split_patch
 
 _HUNK = re.compile(r"@@ -\d")
-_CALL = re.compile(r"(?<!\w)([^\W\d]\w{2,})\(")
 _NEW = re.compile(r"^--- /dev/null$", re.M)
 _QUOTED = re.compile(r"(\"\"\"|'''|[\"'`])(.*?)(?<!\\)\1", re.S)
 _LONGEST, _MOST = 200_000, 2_000
-"""Characters of a hunk, and its calls and strings, that are read: longer ones are generated."""
+"""Characters of a hunk, and its strings, that are read: longer ones are generated."""
 _NUMBER = re.compile(r"(?<![\w.])\d(?:\w|\.(?=\d))*")
 
 
@@ -50,19 +48,9 @@ class PlacedUse:
         return self.line.place(self.use.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function where it is called or defined."""
-
-    name: str
-    line: AddedLine
-    arguments: tuple[str, ...]
-    is_definition: bool
-
-
 @dataclass(slots=True)
 class AddedCode:
-    """The names, literals, calls and files that a diff adds to code."""
+    """The names, literals and files that a diff adds to code."""
 
     wanted: Collection[str]
     """The names that are looked for."""
@@ -75,8 +63,6 @@ class AddedCode:
     """Strings without their quotes, each with the place of its first line, with quotes."""
     new_files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """The base names, without suffix, of new files."""
-    calls: list[Call] = field(default_factory=list)
-    """Calls and definitions of functions."""
     kept: str = ""
     """The lines that it removes or leaves, which show the code before."""
 
@@ -87,29 +73,14 @@ class AddedCode:
             return
         stripped = _strip(text, language)
         code = stripped.code.decode("utf-8", "replace").split("\n")[: len(lines)]
-        functions: set[tuple[str, int]] = set()
         for use in read_uses(code, self.wanted):
             line = lines[use.line]
             if line.mark == "+" and use.name in self.wanted:
                 self.uses.append(PlacedUse(use, line))
-            if use.is_function:
-                functions.add((use.name, use.line))
         for line, tokens in zip(lines, code, strict=False):
             for number in _NUMBER.findall(tokens) if line.mark == "+" else ():
                 self.numbers.setdefault(number, line)
-        self._read_calls(lines, "\n".join(code), functions)
         self._read_strings(lines, stripped)
-
-    def _read_calls(
-        self, lines: Sequence[AddedLine], code: str, functions: set[tuple[str, int]]
-    ) -> None:
-        for found in islice(_CALL.finditer(code), _MOST):
-            number = code.count("\n", 0, found.start())
-            line = lines[number]
-            if line.mark == "+":
-                arguments = read_arguments(code, found.end() - 1)
-                is_definition = (found[1], number) in functions
-                self.calls.append(Call(found[1], line, arguments, is_definition))
 
     def _read_strings(self, lines: Sequence[AddedLine], stripped: Stripped) -> None:
         for raw in stripped.strings[:_MOST]:
@@ -199,7 +170,6 @@ class Use:
     defines: bool
     is_bare: bool
     """True where it stands for itself, not as a part of another object."""
-    is_import: bool
     is_reached: bool
     """True where it is imported, or is an attribute, argument or field of something else."""
     is_called: bool
@@ -275,39 +245,4 @@ def _use(
     is_called = is_bare and not is_own and not is_function and not _DECLARES.fullmatch(before)
     is_called = is_called and (after == "(" or name[0].isupper())
     defines = defines and not is_import
-    return Use(name, number, defines, is_bare, is_import, is_reached, is_called, is_function)
-
-
-_MOST_SIGNS = 2_000
-_RECEIVER = re.compile(r"(?:&?(?:mut )?self|cls|this|void|\*|/)?")
-_KEYWORD = re.compile(r"\w+\s*=(?!=)|\*|\.\.\.")
-_LAST = re.compile(r"(\w+)\W*$")
-
-
-def read_arguments(code: str, start: int) -> tuple[str, ...]:
-    """Return the arguments in the brackets that open at `start`.
-
-    Receivers such as `self` are left out; empty where the brackets do not close.
-    """
-    parts: list[str] = []
-    depth, begin = 0, start + 1
-    for at in range(start, min(len(code), start + _MOST_SIGNS)):
-        sign = code[at]
-        depth += (sign in _OPEN) - (sign in _CLOSE)
-        if depth == 0 or (depth == 1 and sign == ","):
-            parts.append(code[begin:at].strip())
-            begin = at + 1
-        if depth == 0:
-            return tuple(part for part in parts if not _RECEIVER.fullmatch(part))
-    return ()
-
-
-def positional(arguments: Sequence[str]) -> int:
-    """Return how many arguments are positional and unpack nothing."""
-    return sum(not _KEYWORD.match(argument) for argument in arguments)
-
-
-def parameter_names(parameters: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of parameters without types and defaults, as most languages write them."""
-    names = (re.split(r"[:=]", parameter)[0] for parameter in parameters)
-    return tuple(found[1] for name in names if (found := _LAST.search(name)))
+    return Use(name, number, defines, is_bare, is_reached, is_called, is_function)

@@ -1,32 +1,24 @@
-"""Demanding tests: they need names, literals, messages or signatures that only the fix knows.
+"""Demanding tests: they need names, literals or messages that only the fix knows.
 
 A demand is what an added line of the tests needs and the fix introduces: the changed files did not
 have it before. It is stated where the texts of the row have it. It is determined where the code
-before the fix leaves one way: it has the same name or literal elsewhere, or two names or one
-message that differ in a single word, which the texts or the changed files have. Otherwise it is
-open, also where the code has that name or message in another wording and so leaves several ways.
+before the fix has the same elsewhere, or two names that differ from it in a single word, which the
+texts or the changed files have. Otherwise it is open.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from goldpan.audit.added_code import (
-    AddedCode,
-    Call,
-    parameter_names,
-    positional,
-    read_added,
-    read_arguments,
-)
-from goldpan.audit.finding import Finding, FindingName, Span, Text, Verdict, span_of
+from goldpan.audit.added_code import AddedCode, read_added
+from goldpan.audit.finding import Finding, FindingName, Span, Verdict, span_of
 from goldpan.audit.fixes import Fix
-from goldpan.audit.precedents import CodeBefore, find_literal, find_name, find_signature, parts_of
+from goldpan.audit.precedents import find_literal, find_name, parts_of
 from goldpan.audit.rows import Row, TokenText, text_of, tokens_of
 from goldpan.core.errors import UsageError
 
@@ -50,16 +42,14 @@ _ESCAPED = re.compile(r"\\([^\w\s])")
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A name, literal or signature that the tests need from the fix."""
+    """A name or literal that the tests need from the fix."""
 
-    kind: Literal["name", "literal", "signature"]
+    kind: Literal["name", "literal"]
     text: str
     needed: tuple[int, int]
     """Where it stands in the test patch."""
     introduced: tuple[int, int]
     """Where it stands in the patch."""
-    arguments: tuple[str, ...] = ()
-    """The parameters of a signature that the tests pass by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +90,12 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
     if code is not None:
         known = parts_of("\n".join((before, *(text.text for text in row.texts))))
-        judged += [_precedented(demand, code, fixed.paths, known) for demand in others]
+        for demand in others:
+            if demand.kind == "name":
+                spans = find_name(code, demand.text, fixed.paths, known)
+            else:
+                spans = find_literal(code, demand.text, fixed.paths)
+            judged.append(_Judged(demand, "determined" if spans else "open", spans))
     return _finding(row, judged)
 
 
@@ -128,7 +123,6 @@ def _evidence(row: Row, judged: _Judged) -> Iterator[Span]:
 def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
     kept = frozenset(_WORD.findall(f"{fixed.kept}\n{tested.kept}"))
     yield from _names(fixed, tested, kept)
-    yield from _signatures(fixed, tested, before)
     for number in sorted(fixed.numbers.keys() & tested.numbers.keys()):
         if number not in before and sum(map(str.isdigit, number)) >= _LEAST_DIGITS:
             needed, introduced = (code.numbers[number] for code in (tested, fixed))
@@ -151,33 +145,6 @@ def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator
         if name not in seen and is_needed and name in defined:
             seen.add(name)
             yield Demand("name", name, placed.place, defined[name])
-
-
-def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
-    """Yield functions that tests call with several positional arguments, more than before."""
-    calls: dict[str, Call] = {}
-    for call in tested.calls:
-        longest = calls.get(call.name)
-        if not longest or positional(call.arguments) > positional(longest.arguments):
-            calls[call.name] = call
-    for definition in fixed.calls:
-        if not definition.is_definition or definition.name not in calls:
-            continue
-        call = calls[definition.name]
-        count = positional(call.arguments)
-        names = parameter_names(definition.arguments)
-        if not max(2, _most_before(definition.name, before) + 1) <= count <= len(names):
-            continue
-        del calls[definition.name]
-        text = f"{call.name}({', '.join(names[:count])})"
-        needed, introduced = (found.line.place(call.name) for found in (call, definition))
-        yield Demand("signature", text, needed, introduced, arguments=names[:count])
-
-
-def _most_before(name: str, before: str) -> int:
-    """Return the most parameters or arguments that a function had in definitions and calls."""
-    places = re.finditer(rf"(?<!\w){re.escape(name)}\(", before)
-    return max((len(read_arguments(before, found.end() - 1)) for found in places), default=0)
 
 
 def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
@@ -213,33 +180,6 @@ def _stated(demand: Demand, row: Row, streams: Sequence[TokenText]) -> Span | No
             if place := stream.find(tokens_of(demand.text)):
                 return span_of(text, "stated", *place)
             continue
-        name = demand.text.partition("(")[0]
-        for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
-            if not demand.arguments or _states_arguments(demand, row, text, found.end()):
-                return span_of(text, "stated", *found.span())
+        if found := re.search(rf"(?<!\w){re.escape(demand.text)}(?!\w)", text.text):
+            return span_of(text, "stated", *found.span())
     return None
-
-
-def _states_arguments(demand: Demand, row: Row, text: Text, end: int) -> bool:
-    """Tell whether a call is written out, or all parameters are named."""
-    written = read_arguments(text.text, end) if text.text.startswith("(", end) else ()
-    if len(written) >= len(demand.arguments):
-        return True
-    words = {word for other in row.texts for word in _WORD.findall(other.text)}
-    return words.issuperset(demand.arguments)
-
-
-def _precedented(
-    demand: Demand, code: CodeBefore, near: Sequence[str], known: Collection[str]
-) -> _Judged:
-    """Judge a demand that is not stated."""
-    match demand.kind:
-        case "name":
-            found = find_name(code, demand.text, near, known)
-        case "signature":
-            name = demand.text.partition("(")[0]
-            found = find_signature(code, name, len(demand.arguments), near)
-        case "literal":
-            found = find_literal(code, demand.text, near, known)
-    state: State = "determined" if found.determine else "open"
-    return _Judged(demand, state, (*found.spans, *found.rivals))

@@ -1,19 +1,16 @@
 """Precedents of what a fix introduces: the names, messages and calls of the code before.
 
 A precedent has the same text. For a name of several words, precedents are also two names in the
-same folders that differ from it in one and the same word; for a message, one that differs in a
-word. That word has to be `known`. Rivals are precedents that would lead to another text: the name
-with a synonym, or another message with the same words.
+same folders that differ from it in one and the same word, which has to be `known`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from posixpath import dirname
 
-from goldpan.audit.added_code import positional, read_arguments
 from goldpan.audit.finding import Span, Text, span_of
 from goldpan.code.languages import language_of
 from goldpan.code.substance import LARGEST
@@ -28,93 +25,32 @@ _LEAST_ALIKE = 2
 """Names that make a convention."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.){8,300}\"|'(?:[^'\\\n]|\\.){8,300}'")
-_SYNONYMS = tuple(
-    frozenset(words.split())
-    for words in (
-        "get fetch load read find lookup",
-        "set put write store save",
-        "add append insert push register",
-        "remove delete drop discard",
-        "make create build new",
-        "to as into",
-        "from parse",
-        "is has can should",
-        "max maximum most",
-        "min minimum least",
-        "num count number",
-        "check validate verify ensure",
-        "start begin open",
-        "stop end close finish",
-        "enable allow use",
-        "ignore skip exclude",
-        "path file filename",
-        "dir directory folder",
-        "size length len",
-    )
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Precedents:
-    """The precedents of a text in the code before, and their rivals."""
-
-    spans: tuple[Span, ...] = ()
-    rivals: tuple[Span, ...] = ()
-
-    @property
-    def determine(self) -> bool:
-        """True where there are precedents and no rivals."""
-        return bool(self.spans) and not self.rivals
 
 
 def find_name(
     code: CodeBefore, name: str, near: Sequence[str], known: Collection[str]
-) -> Precedents:
+) -> tuple[Span, ...]:
     """Return the precedents of a name that is defined or called."""
     if same := tuple(_places(code, name, _used(name), near)):
-        return Precedents(same, tuple(_rival_names(code, name, near)))
-    beside = code.beside(near)
+        return same
     parts = list(_PARTS.finditer(name))
-    for slot, part in enumerate(parts) if len(parts) > 1 else ():
-        if part[0].lower() not in known:
-            continue
-        letters = _letters(part[0])
-        alike = _alike(code, beside, _rebuilt(name, parts, {slot: letters}))
-        if len(alike) >= _LEAST_ALIKE:
-            swapped = [words for words in _synonyms(parts) if slot not in words]
-            others = (_rebuilt(name, parts, {**words, slot: letters}) for words in swapped)
-            rivals = (_alike(code, beside, other) for other in others)
-            rival = next((names for names in rivals if len(names) >= _LEAST_ALIKE), {})
-            return Precedents(_named(code, alike, "precedent"), _named(code, rival, "rival"))
-    return Precedents()
+    for part in parts if len(parts) > 1 else ():
+        if part[0].lower() in known:
+            start, end = map(re.escape, (name[: part.start()], name[part.end() :]))
+            alike = _alike(code, code.beside(near), f"{start}{_letters(part[0])}{end}")
+            if len(alike) >= _LEAST_ALIKE:
+                return _named(code, alike)
+    return ()
 
 
-def find_literal(
-    code: CodeBefore, text: str, near: Sequence[str], known: Collection[str]
-) -> Precedents:
+def find_literal(code: CodeBefore, text: str, near: Sequence[str]) -> tuple[Span, ...]:
     """Return the precedents of a number, or of a text between quotes."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(text)}(?!\w)")
     if not text[0].isdigit():
         pattern = re.compile(rf"(?<=[\"'`]){re.escape(text)}(?=[\"'`])")
         if len(text.split()) > 1:
             pattern = re.compile(re.escape(text))
-    if same := tuple(_places(code, text, pattern, near)):
-        return Precedents(same)
-    words = _WORD.findall(text)
-    return _messages(code, words, near, known) if len(words) > 2 else Precedents()
-
-
-def find_signature(code: CodeBefore, name: str, count: int, near: Sequence[str]) -> Precedents:
-    """Return definitions and calls of that name with `count` positional arguments."""
-    spans = []
-    for file in code.having([name], near)[:_MOST_READ]:
-        text = Text(file.path, code.text(file))
-        for found in re.finditer(rf"(?<!\w){re.escape(name)}\(", text.text):
-            if positional(read_arguments(text.text, found.end() - 1)) == count:
-                spans.append(span_of(text, "precedent", *found.span()))
-                break
-    return Precedents(tuple(spans[:_MOST]))
+    return tuple(_places(code, text, pattern, near))
 
 
 def parts_of(text: str) -> set[str]:
@@ -143,32 +79,6 @@ def _places(
             yield span_of(Text(file.path, content), "precedent", *found.span())
 
 
-def _rival_names(code: CodeBefore, name: str, near: Sequence[str]) -> Iterator[Span]:
-    parts = list(_PARTS.finditer(name))
-    for words in _synonyms(parts) if len(parts) > 1 else ():
-        other = _rebuilt(name, parts, words)
-        for span in list(_places(code, other, _used(other), near))[:1]:
-            yield replace(span, kind="rival")
-
-
-def _synonyms(parts: Sequence[re.Match[str]]) -> Iterator[dict[int, str]]:
-    """Yield synonyms of a part, each by the part's place."""
-    for at, part in enumerate(parts):
-        old = part[0].lower()
-        for new in sorted(word for group in _SYNONYMS if old in group for word in group - {old}):
-            title = new.capitalize() if part[0][0].isupper() else new
-            yield {at: new.upper() if len(old) > 1 and part[0].isupper() else title}
-
-
-def _rebuilt(name: str, parts: Sequence[re.Match[str]], words: Mapping[int, str]) -> str:
-    """Return a name with other words at some places."""
-    text, at = "", 0
-    for place, part in enumerate(parts):
-        text += name[at : part.start()] + words.get(place, part[0])
-        at = part.end()
-    return text + name[at:]
-
-
 def _letters(part: str) -> str:
     """Return the pattern of words that could stand in the place of this one."""
     if len(part) > 1 and part.isupper():
@@ -186,37 +96,13 @@ def _alike(code: CodeBefore, files: Sequence[TreeFile], pattern: str) -> dict[st
     return found
 
 
-def _named(code: CodeBefore, names: Mapping[str, TreeFile], kind: str) -> tuple[Span, ...]:
+def _named(code: CodeBefore, names: Mapping[str, TreeFile]) -> tuple[Span, ...]:
     spans = []
     for name, file in sorted(names.items())[:_MOST]:
         text = Text(file.path, code.text(file))
         if found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
-            spans.append(span_of(text, kind, *found.span()))
+            spans.append(span_of(text, "precedent", *found.span()))
     return tuple(spans)
-
-
-def _messages(
-    code: CodeBefore, words: Sequence[str], near: Sequence[str], known: Collection[str]
-) -> Precedents:
-    """Return messages in the same folders that differ in a word, and rewordings as rivals."""
-    spans: list[Span] = []
-    others: list[tuple[set[str], Span]] = []
-    fixed = {word.lower() for word in words if len(word) > 2}
-    for file in code.beside(near)[:_MOST_READ]:
-        if sum(f"\n{word}\n" in code.words[file.id] for word in words) < len(words) - 1:
-            continue
-        text = Text(file.path, code.text(file))
-        for found in _QUOTED.finditer(text.text):
-            span = span_of(text, "precedent", *found.span())
-            quoted = _WORD.findall(found[0])
-            differ = [word for word, other in zip(words, quoted, strict=False) if word != other]
-            if len(quoted) == len(words) and len(differ) == 1 and differ[0].lower() in known:
-                spans.append(span)
-                fixed.discard(differ[0].lower())
-            else:
-                others.append(({word.lower() for word in quoted}, span))
-    rivals = (replace(span, kind="rival") for quoted, span in others if fixed and fixed <= quoted)
-    return Precedents(tuple(spans[:_MOST]), tuple(rivals)[:_MOST] if spans else ())
 
 
 # The code of a repository at the commit before a fix: which files have a name.

@@ -84,8 +84,28 @@ EXTRAS = {
 
 
 def install_remedy(package: str) -> str:
-    """Return what to do where a package of an extra is missing."""
-    return f'Run pip install "{DISTRIBUTION}[{EXTRAS[package]}]"'
+    """Return what to do where a package of an extra is missing; in a clone, from the clone."""
+    option, source = _installed_from()
+    return f'Run pip install {option}"{source}[{EXTRAS[package]}]"'
+
+
+@cache
+def _installed_from() -> tuple[str, str]:
+    """Return pip's option and argument that install Goldpan again as it is installed."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        text = distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
+    except PackageNotFoundError:
+        text = "{}"
+    record = json.loads(text)
+    folder = Path(url2pathname(urlsplit(record.get("url", "")).path))
+    if "dir_info" not in record or not (folder / "pyproject.toml").is_file():
+        return "", DISTRIBUTION
+    return "-e " if record["dir_info"].get("editable") else "", str(folder)
 
 
 def load(module: str, user: str, error: type[GoldpanError] = UsageError) -> Any:

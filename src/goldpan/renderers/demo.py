@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from goldpan.audit.audit import AuditResult
-from goldpan.core.imports import DISTRIBUTION, EXTRAS
+from goldpan.core.imports import EXTRAS
 from goldpan.core.result import Block, Line, Result, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
@@ -70,7 +70,7 @@ def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
 
 def _trouble(unit: StepResult) -> str:
     """Return what a unit lacks, or why it failed."""
-    wanted = (extra for extra in EXTRAS.values() if f"{DISTRIBUTION}[{extra}]" in unit.trouble)
+    wanted = (extra for extra in EXTRAS.values() if f'[{extra}]"' in unit.trouble)
     extra = next(wanted, None)
     if extra:
         return f"{'partly ' if unit.state == 'partial' else ''}skipped: needs [{extra}]"

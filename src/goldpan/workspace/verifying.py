@@ -166,7 +166,7 @@ def audit(
 
     solution-in-issue: the texts give the fix, a link to it or the answer away. place-in-issue: they
     name the files, classes or functions that the fix changes. demanding-tests: the added tests need
-    names, literals or signatures of the fix that neither the texts nor the code before tell.
+    names or literals of the fix that neither the texts nor the code before tell.
     measures-nothing: stored runs of all models solve a row, or none does, or one that must not be
     able to. weak-tests: variants of the fix pass the tests of a verified row. luck: its verdict
     changes with the order of tests, hash seed, time zone, locale, clock or processors. These two
