@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
+from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
 from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
+from goldpan.core.proportions import allocate
 from goldpan.core.result import count
 from goldpan.core.sanitize import printable
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -33,8 +37,14 @@ from goldpan.datasets.gold import (
     keep_judgement,
     read_judgements,
 )
-from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
+from goldpan.datasets.provenance import (
+    content_digest,
+    read_provenance,
+    rules_and_profile,
+    stored_rows,
+)
 from goldpan.datasets.splits import draw_number, sample_by_hash
+from goldpan.filters.answers import named_comment
 
 _READINGS = ".readings.csv"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -55,6 +65,8 @@ class DrawnRow:
 
     item: Item
     task: StudioTask
+    stratum: str = ""
+    """A model's vote on the row, where the sample is stratified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +82,53 @@ class LabelSample:
     """The digest of all its rows."""
     seed: int
     size: int
+    stratum_rows: Mapping[str, int]
+    """Rows of the dataset by a model's vote, where the sample is stratified."""
 
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
         """Keep a reader's judgement of a row in place of an earlier one."""
-        judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
+        stratum = next(row.stratum for row in self.rows if row.item == item)
+        rows = self.stratum_rows.get(stratum, 0)
+        told = (item, reader, label, note, self.dataset, self.seed, self.size)
+        judgement = RowJudgement(*told, stratum, rows)
         keep_judgement(self.path, self.kind, judgement)
 
     def judged_by(self, reader: str) -> set[Item]:
         """Return the rows that a reader has judged so far."""
         kept = read_judgements(self.path, self.kind)
         return {each.item for each in kept if each.reader == reader}
+
+
+DOUBTS = {"keep": 0.3, "drop": 0.45, "undecided": 0.5, "another reply": 0.45, "none": 0.5}
+"""Votes, with the standard deviation of a right label that is expected where a model votes so."""
+
+
+class ModelVotes:
+    """The votes of stored reviews on the rows of a dataset.
+
+    Raises `WorkspaceError` where a repository was not reviewed.
+    """
+
+    def __init__(self, workspace: WorkspaceLayout, directory: Path) -> None:
+        provenance = read_provenance(directory)
+        rules, profile = rules_and_profile(provenance)
+        layout = workspace.by_rules(rules[0]) if rules else workspace
+        subject = "issue" if provenance["family"] == "qa" else "pair"
+        self._found: dict[tuple[object, ...], tuple[str, int | None]] = {}
+        for origin in provenance["repositories"]:
+            verdicts = read_reviews(layout, str(origin["repo"]), profile or "default")
+            for row in verdicts.to_pylist():
+                if row["subject"] == subject:
+                    name = {True: "keep", False: "drop", None: "undecided"}[row["keep"]]
+                    key = (row["repo"].lower(), row["issue"], row["pull"])
+                    self._found[key] = name, named_comment(row["evidence"])
+
+    def on(self, row: Mapping[str, Any]) -> str:
+        """Return the vote on a row; on an answer it counts where it names this one."""
+        key = (row["repo"].lower(), row["issue"], row.get("pull"))
+        name, reply = self._found.get(key, ("none", None))
+        other = reply is not None and reply != row.get("answer_comment_id")
+        return "another reply" if other else name
 
 
 def readings_path(directory: Path) -> Path:
@@ -93,10 +142,14 @@ def readings_path(directory: Path) -> Path:
     return absolute.with_name(f"{absolute.name}{_READINGS}")
 
 
-def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSample:
+def draw_sample(
+    directory: Path, size: int, seed: int, path: Path, votes: ModelVotes | None = None
+) -> LabelSample:
     """Return rows of a dataset, drawn by `seed`, to be judged in the file `path`.
 
-    Raises `UsageError` for a family without a question, and for a file of another dataset or seed.
+    With `votes`, so many are drawn of the rows with each vote that the share of right labels is
+    known best. Raises `UsageError` for a family without a question, and for a file of another
+    dataset, seed or way of drawing.
     """
     provenance = read_provenance(directory)
     family = str(provenance["family"])
@@ -114,10 +167,24 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             f"{path} holds a sample drawn by the seed {kept[0].seed}",
             f"Give --seed {kept[0].seed}, or another file with --output",
         )
-    drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
+    if kept and bool(kept[0].stratum) != (votes is not None):
+        way = "without" if votes else "with"
+        raise UsageError(
+            f"{path} holds a sample that was drawn {way} --subjects best-informed",
+            "Draw it the same way, or give another file with --output",
+        )
+    vote: Callable[[Mapping[str, Any]], str] = votes.on if votes else lambda _: ""
+    sizes = Counter(map(vote, stored_rows(directory)))
+    chosen = allocate(sizes, {name: DOUBTS.get(name, 0.5) for name in sizes}, size)
+    drawn = []
+    for stratum, most in chosen.items():
+        rows = (row for row in stored_rows(directory) if vote(row) == stratum)
+        drawn += sample_by_hash(rows, most, seed, lambda row: str(row["id"]))
     drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
-    rows = tuple(
-        DrawnRow((row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row))
+    found = tuple(
+        DrawnRow(
+            (row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row), vote(row)
+        )
         for row in drawn
     )
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
@@ -126,7 +193,8 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
             "Give another file with --output",
         )
-    return LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
+    digest = content_digest(provenance)
+    return LabelSample(kind, form, found, path, digest, seed, size, sizes if votes else {})
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:
