@@ -221,3 +221,28 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     first = card.partition("## Use")[0]
     assert "measured on nine held-out repositories" in first
     assert "No judgement in f.csv decides on any of these rows." in first
+
+
+def test_people_read_the_rows_that_inform_best_and_the_estimate_is_weighted(lab: Path) -> None:
+    file = lab / "datasets" / "qa.readings.csv"
+    informed = ("--sample", "6", "--subjects", "best-informed", "--reader", "ana")
+    with read(lab, *informed) as screen:
+        judge(screen, "112121")
+        code, told = screen.ended()
+    assert code == 0, told
+    flat = " ".join(told.split())
+    assert "weighted by a model's vote; read by vote:" in flat
+    rows = kept(file)
+    votes = {row["stratum"]: int(row["stratum_rows"]) for row in rows}
+    whole = len(pq.read_table(lab / "datasets" / "qa" / "data"))
+    assert set(votes) <= {"keep", "drop", "undecided", "another reply", "none"}
+    assert sum(votes.values()) <= whole
+    with read(lab, "--sample", "6", "--reader", "ana") as screen:
+        code, told = screen.ended()
+    assert code == 2
+    assert "drawn with --subjects best-informed" in " ".join(told.split())
+    command = flat[flat.rindex("goldpan build") :].split()[1:]
+    done = attempt(*command, cwd=lab.parent)
+    assert done.code == 0, done.err
+    card = (lab / "datasets" / "qa" / "README.md").read_text(encoding="utf-8")
+    assert "weighted by a model's vote" in " ".join(card.split())

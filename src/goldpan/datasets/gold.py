@@ -26,7 +26,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of, refuse_empty
-from goldpan.core.proportions import Estimate, cohen_kappa, wilson
+from goldpan.core.proportions import Estimate, Stratum, cohen_kappa, stratified, wilson
 from goldpan.core.result import Result, count
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import hold_lock, write_whole
@@ -77,6 +77,10 @@ class RowJudgement:
     seed: int
     sample: int
     """The size of the sample."""
+    stratum: str = ""
+    """The vote of a model on the row, where the sample is stratified by it."""
+    stratum_rows: int = 0
+    """Rows of the dataset with this vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,10 @@ class Gold:
     """The seed of the sample."""
     size: int = 0
     """The size of the sample."""
+    strata: Mapping[Item, str] = field(default_factory=dict)
+    """The stratum of each row, where the sample is stratified."""
+    stratum_rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the dataset in each stratum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,8 @@ class SampleScore:
     readers: Mapping[str, int]
     """The rows that each reader judged."""
     pairs: tuple[ReaderPair, ...]
+    strata: Mapping[str, int] = field(default_factory=dict, metadata={"json": False})
+    """Rows read by a model's vote, where the sample is stratified by it; shares are weighted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +200,10 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
         labels = {item: _settled(votes.values(), kind)[0] for item, votes in by_reader.items()}
         size = max(each.sample for each in judgements)
         seed = judgements[0].seed
-        return Gold(path.name, file_digest(path), kind, None, labels, by_reader, seed, size)
+        strata = {each.item: each.stratum for each in judgements if each.stratum}
+        sizes = {each.stratum: each.stratum_rows for each in judgements if each.stratum}
+        name, digest = path.name, file_digest(path)
+        return Gold(name, digest, kind, None, labels, by_reader, seed, size, strata, sizes)
     if half is not None and half not in {row.get("half") for row in rows}:
         raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
     labels = {}
@@ -225,15 +238,17 @@ def keep_judgement(path: Path, kind: GoldKind, judgement: RowJudgement) -> None:
     with hold_lock(path.with_name(f".{path.name}.lock")):
         kept = {(old.item, old.reader): old for old in read_judgements(path, kind)}
         kept[judgement.item, judgement.reader] = judgement
+        columns = [*_JUDGEMENT_COLUMNS, *(_STRATUM_COLUMNS if judgement.stratum else ())]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["repo", "issue", kind.gold_column, *_JUDGEMENT_COLUMNS])
+        writer.writerow(["repo", "issue", kind.gold_column, *columns])
         for each in kept.values():
-            writer.writerow([*each.item, *(getattr(each, name) for name in _JUDGEMENT_COLUMNS)])
+            writer.writerow([*each.item, *(getattr(each, name) for name in columns)])
         write_whole(path, text.getvalue().encode())
 
 
 _JUDGEMENT_COLUMNS = ("reader", "label", "note", "dataset", "seed", "sample")
+_STRATUM_COLUMNS = ("stratum", "stratum_rows")
 
 
 def checked_reader(name: str) -> str:
@@ -277,12 +292,13 @@ def _judgements(
         try:
             known = row["label"] in (*kind.labels, CANNOT_TELL)
             seed, size = int(row["seed"]), int(row["sample"])
+            stratum, stratum_rows = row.get("stratum") or "", int(row.get("stratum_rows") or 0)
         except (KeyError, TypeError, ValueError):
-            known, seed, size = False, 0, 0
+            known, seed, size, stratum, stratum_rows = False, 0, 0, "", 0
         if (
             not known
             or not _READER.fullmatch(row["reader"] or "")
-            or (found and seed != found[0].seed)
+            or (found and (seed, bool(stratum)) != (found[0].seed, bool(found[0].stratum)))
         ):
             raise UsageError(
                 f"{path}, line {line}, is no judgement of one sample: {dict(row)}",
@@ -290,7 +306,8 @@ def _judgements(
                 "and the seed and the size of all other lines",
             )
         note, dataset = row.get("note") or "", row.get("dataset") or ""
-        found.append(RowJudgement(item, row["reader"], row["label"], note, dataset, seed, size))
+        told = (item, row["reader"], row["label"], note, dataset, seed, size)
+        found.append(RowJudgement(*told, stratum, stratum_rows))
     return found
 
 
@@ -326,6 +343,8 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
     count, sample, items = len(rows), None, [item for item, _ in rows]
     if gold.by_reader:
         drawn = sample_by_hash(rows, gold.size, gold.seed, itemgetter(1))
+        if gold.strata:
+            drawn = [row for row in rows if row[0] in gold.strata]
         items = [item for item, _ in drawn]
         sample = _sample_score(gold, items)
     counts = Counter(gold.labels[item] for item in items if item in gold.labels)
@@ -345,12 +364,24 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
         gold.half,
         count,
         decided,
-        wilson(right, total),
-        wilson(right + decided.get("partly", 0), total),
+        _share(gold, items, (gold.kind.right,)) if gold.strata else wilson(right, total),
+        _share(gold, items, (gold.kind.right, "partly"))
+        if gold.strata
+        else wilson(right + decided.get("partly", 0), total),
         len(identities),
         wilson(len(identities & {item[:2] for item in items}), len(identities)),
         sample,
     )
+
+
+def _share(gold: Gold, items: Sequence[Item], good: Sequence[str]) -> Estimate:
+    """Return the share of all rows with a good label, from the rows read of each stratum."""
+    strata = []
+    for name, size in sorted(gold.stratum_rows.items()):
+        labels = [gold.labels[item] for item in items if gold.strata[item] == name]
+        read = [label for label in labels if label != CANNOT_TELL]
+        strata.append(Stratum(max(size, len(read)), len(read), sum(each in good for each in read)))
+    return stratified(strata)
 
 
 def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
@@ -373,4 +404,5 @@ def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
         len(gold.by_reader) - len(judged),
         dict(sorted(readers.items())),
         tuple(pairs),
+        dict(sorted(Counter(gold.strata[item] for item in judged if gold.strata).items())),
     )

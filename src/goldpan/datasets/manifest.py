@@ -350,7 +350,8 @@ def _reading(sample: SampleScore) -> str:
         for pair in sample.pairs
     ]
     agreed = f" ({'; '.join(kappas)})" if kappas else ""
-    return f"{drawn}, {sample.read:,} were read by {readers}{agreed}"
+    weighted = f", weighted by a model's vote ({', '.join(sample.strata)})" if sample.strata else ""
+    return f"{drawn}, {sample.read:,} were read by {readers}{agreed}{weighted}"
 
 
 def _stated(provenance: Provenance) -> str:

@@ -207,7 +207,7 @@ def describe_build(directory: Path) -> str | None:
     provenance = _read(directory)
     if provenance is None:
         return None
-    rules, profile = _rules_and_profile(provenance)
+    rules, profile = rules_and_profile(provenance)
     by = [f"rules {' and '.join(rules)}"] if rules else []
     by += [f"profile {profile}"] if profile else []
     count = provenance.get("examples", 0)
@@ -216,7 +216,7 @@ def describe_build(directory: Path) -> str | None:
 
 def build_options(directory: Path) -> str:
     """Return a command's options for the rules and the profile of a dataset."""
-    rules, profile = _rules_and_profile(_read(directory) or {})
+    rules, profile = rules_and_profile(_read(directory) or {})
     options = [f" --profile {profile}"] if profile else []
     options += [f" --rules {name}" for name in rules if name != DEFAULT_RULES]
     return "".join(options)
@@ -244,7 +244,8 @@ def _read(directory: Path) -> dict[str, Any] | None:
         return None
 
 
-def _rules_and_profile(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
+def rules_and_profile(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
+    """Return the names of the pairing rules and of the filter profile behind a dataset."""
     rules = {source["rules"] for source in provenance.get("sources", ()) if source.get("rules")}
     return sorted(rules), provenance.get("profile", {}).get("name")
 

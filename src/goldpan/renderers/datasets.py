@@ -244,6 +244,9 @@ def _reading(sample: SampleScore) -> Iterator[Line]:
     readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
     drawn = count(sample.drawn, "row")
     yield Line(f"  sample of {drawn}, seed {sample.seed}; read by {readers}")
+    if sample.strata:
+        votes = ", ".join(f"{name} {rows:,}" for name, rows in sample.strata.items())
+        yield Line(f"  weighted by a model's vote; read by vote: {votes}")
     for pair in sample.pairs:
         kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
         agreed = f"agree on {pair.same:,} of {count(pair.rows, 'row')}"

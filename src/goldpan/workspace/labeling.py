@@ -28,6 +28,7 @@ def labels(
     half: Literal["dev", "test"] | None = None,
     sample: Positive | None = None,
     seed: Count = 0,
+    subjects: Literal["random", "best-informed"] = "random",
     reader: str = "first",
     output: Path | str | None = None,
     studio: str | None = None,
@@ -50,6 +51,8 @@ def labels(
         half: Only this half of a gold set.
         sample: Read this many rows.
         seed: With --sample, the seed that draws them.
+        subjects: With --sample, which rows are drawn: best-informed draws more of those of which
+            stored reviews by models leave more doubt, and weights the estimate by their votes.
         reader (NAME): With --sample, who reads; each reader judges the same rows.
         output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
@@ -64,11 +67,15 @@ def labels(
         )
     if sample is None:
         return Results(data.score_labels(path, half) for path in golds)
-    from goldpan.annotation.studio.label_reading import draw_sample, read_in_terminal, readings_path
+    from goldpan.annotation.review.row_votes import ModelVotes
+    from goldpan.annotation.studio.label_reading import read_in_terminal
+    from goldpan.annotation.studio.label_sample import draw_sample, readings_path
     from goldpan.datasets.provenance import build_command
 
     path = readings_path(data.path) if output is None else Path(output)
-    drawn = draw_sample(data.path, sample, seed, path)
+    informed = subjects == "best-informed"
+    vote = ModelVotes(self.lab.layout, data.path).on if informed else None
+    drawn = draw_sample(data.path, sample, seed, path, vote)
     notes: tuple[str, ...] = ()
     if studio is None:
         read_in_terminal(drawn, reader)

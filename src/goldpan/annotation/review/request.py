@@ -46,8 +46,8 @@ class ReviewSettings(EndpointSettings):
     samples: int = 1
     """How often each model is asked, with different seeds; more than one needs a temperature."""
     evidence: Literal["quotes", "numbers"] = "quotes"
-    """What an answer rests on: passages that the model copies, or numbers of sentences, which a
-    small model gets right more often. Changes of code bear no numbers."""
+    """What an answer rests on: passages that the model copies, or numbers of sentences, which it
+    cannot copy wrongly. Changes of code bear no numbers."""
     bounded_schema: bool = False
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0

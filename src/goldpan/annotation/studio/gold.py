@@ -23,7 +23,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
-from goldpan.annotation.studio.label_reading import LabelSample
+from goldpan.annotation.studio.label_sample import LabelSample
 from goldpan.annotation.studio.progress import AnnotatorProgress
 from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
 from goldpan.annotation.studio.pull import collect

@@ -1,114 +1,22 @@
-"""Reading a sample of a dataset's rows in a terminal; judgements are kept.
+"""Reading a sample of a dataset's rows in a terminal.
 
-Rows come in the order in which the seed draws them, so that those read first are a sample, too.
 Readers do not see the judgements of others. They are asked what the form for Label Studio asks, and
 texts stand behind a bar, so that nothing in them can pass for output of the program.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
-from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
+from goldpan.annotation.studio.label_sample import LabelSample
 from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.result import count
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Terminal, clean
-from goldpan.datasets.gold import (
-    CANNOT_TELL,
-    KINDS,
-    GoldKind,
-    Item,
-    RowJudgement,
-    checked_reader,
-    keep_judgement,
-    read_judgements,
-)
-from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
-from goldpan.datasets.splits import draw_number, sample_by_hash
-
-_HUB_FOLDER = re.compile(r"[0-9a-f]{40}")
-_ANSWERS, _PAIRS, _FILES = KINDS
-_ASKED: Mapping[str, tuple[GoldKind, str]] = {
-    "qa": (_ANSWERS, "question-answer"),
-    "fault-localization": (_FILES, "changed-file"),
-    "code-edit": (_PAIRS, "fix-pair"),
-    "issue-resolution": (_PAIRS, "fix-pair"),
-}
-"""The kind of judgement and the form, by the dataset's family."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelSample:
-    """Rows drawn from a dataset, and the file of the judgements of them."""
-
-    kind: GoldKind
-    form: Form
-    rows: Sequence[tuple[Item, StudioTask]]
-    """As annotators see them, in the order in which the seed draws them."""
-    path: Path
-    dataset: str
-    """The digest of all its rows."""
-    seed: int
-    size: int
-
-    def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
-        """Keep a reader's judgement of a row in place of an earlier one."""
-        judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
-        keep_judgement(self.path, self.kind, judgement)
-
-
-def readings_path(directory: Path) -> Path:
-    """Return the default file of judgements, which lies beside the dataset.
-
-    The file for a dataset in the Hub's cache lies in the current folder.
-    """
-    absolute = directory.absolute()
-    if _HUB_FOLDER.fullmatch(absolute.name):
-        return Path(f"{read_provenance(directory)['family']}.readings.csv")
-    return absolute.with_name(f"{absolute.name}.readings.csv")
-
-
-def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSample:
-    """Return rows of a dataset, drawn by `seed`, to be judged in the file `path`.
-
-    Raises `UsageError` for a family without a question, and for a file of another dataset or seed.
-    """
-    provenance = read_provenance(directory)
-    family = str(provenance["family"])
-    if family not in _ASKED:
-        raise UsageError(
-            f"{directory} holds {family}, which has no question for readers",
-            f"Give a dataset of {', '.join(_ASKED)}; the labels of others are judged by "
-            "goldpan annotate",
-        )
-    kind, name = _ASKED[family]
-    form, kept = find_form(name), read_judgements(path, kind)
-    repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
-    if kept and kept[0].seed != seed:
-        raise UsageError(
-            f"{path} holds a sample drawn by the seed {kept[0].seed}",
-            f"Give --seed {kept[0].seed}, or another file with --output",
-        )
-    if kept and not repos & {each.item[0] for each in kept}:
-        raise UsageError(
-            f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
-            "Give another file with --output",
-        )
-    drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
-    drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
-    rows = [
-        ((row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row))
-        for row in drawn
-    ]
-    return LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
+from goldpan.datasets.gold import CANNOT_TELL, checked_reader, read_judgements
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:

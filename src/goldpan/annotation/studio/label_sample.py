@@ -1,0 +1,132 @@
+"""A sample of a dataset's rows, drawn for people to judge; judgements are kept.
+
+Rows come in the order in which the seed draws them, so that those read first are a sample, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
+from goldpan.core.errors import UsageError
+from goldpan.core.proportions import allocate
+from goldpan.datasets.gold import (
+    KINDS,
+    GoldKind,
+    Item,
+    RowJudgement,
+    keep_judgement,
+    read_judgements,
+)
+from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
+from goldpan.datasets.splits import draw_number, sample_by_hash
+
+_HUB_FOLDER = re.compile(r"[0-9a-f]{40}")
+_ANSWERS, _PAIRS, _FILES = KINDS
+_ASKED: Mapping[str, tuple[GoldKind, str]] = {
+    "qa": (_ANSWERS, "question-answer"),
+    "fault-localization": (_FILES, "changed-file"),
+    "code-edit": (_PAIRS, "fix-pair"),
+    "issue-resolution": (_PAIRS, "fix-pair"),
+}
+"""The kind of judgement and the form, by the dataset's family."""
+_MOST_DOUBT = 0.5
+DOUBTS = {"keep": 0.3, "drop": 0.45, "undecided": 0.5, "another reply": 0.45, "none": 0.5}
+"""Votes, with the standard deviation of a right label that is expected where a model votes so."""
+Vote = Callable[[Mapping[str, Any]], str]
+"""Gives the vote of a model on a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSample:
+    """Rows drawn from a dataset, and the file of the judgements of them."""
+
+    kind: GoldKind
+    form: Form
+    rows: Sequence[tuple[Item, StudioTask]]
+    """As annotators see them, in the order in which the seed draws them."""
+    path: Path
+    dataset: str
+    """The digest of all its rows."""
+    seed: int
+    size: int
+    strata: Mapping[Item, str] = field(default_factory=dict)
+    """The vote of a model on each row, where the sample is stratified by it."""
+    stratum_rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the dataset with each vote."""
+
+    def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
+        """Keep a reader's judgement of a row in place of an earlier one."""
+        stratum = self.strata.get(item, "")
+        told = (item, reader, label, note, self.dataset, self.seed, self.size)
+        judgement = RowJudgement(*told, stratum, self.stratum_rows.get(stratum, 0))
+        keep_judgement(self.path, self.kind, judgement)
+
+
+def readings_path(directory: Path) -> Path:
+    """Return the default file of judgements, which lies beside the dataset.
+
+    The file for a dataset in the Hub's cache lies in the current folder.
+    """
+    absolute = directory.absolute()
+    if _HUB_FOLDER.fullmatch(absolute.name):
+        return Path(f"{read_provenance(directory)['family']}.readings.csv")
+    return absolute.with_name(f"{absolute.name}.readings.csv")
+
+
+def draw_sample(
+    directory: Path, size: int, seed: int, path: Path, vote: Vote | None = None
+) -> LabelSample:
+    """Return rows of a dataset, drawn by `seed`, to be judged in the file `path`.
+
+    With `vote`, so many are drawn of the rows with each vote that the share of right labels is
+    known best. Raises `UsageError` for a family without a question, and for a file of another
+    dataset, seed or way of drawing.
+    """
+    provenance = read_provenance(directory)
+    family = str(provenance["family"])
+    if family not in _ASKED:
+        raise UsageError(
+            f"{directory} holds {family}, which has no question for readers",
+            f"Give a dataset of {', '.join(_ASKED)}; the labels of others are judged by "
+            "goldpan annotate",
+        )
+    kind, name = _ASKED[family]
+    form, kept = find_form(name), read_judgements(path, kind)
+    repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
+    if kept and kept[0].seed != seed:
+        raise UsageError(
+            f"{path} holds a sample drawn by the seed {kept[0].seed}",
+            f"Give --seed {kept[0].seed}, or another file with --output",
+        )
+    if kept and not repos & {each.item[0] for each in kept}:
+        raise UsageError(
+            f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
+            "Give another file with --output",
+        )
+    if kept and bool(kept[0].stratum) != (vote is not None):
+        raise UsageError(
+            f"{path} holds a sample that was drawn {'without' if vote else 'with'} "
+            "--subjects best-informed",
+            "Draw it the same way, or give another file with --output",
+        )
+    stratum_of: Vote = vote or (lambda _: "")
+    sizes = Counter(map(stratum_of, stored_rows(directory)))
+    chosen = allocate(sizes, {name: DOUBTS.get(name, _MOST_DOUBT) for name in sizes}, size)
+    drawn = []
+    for stratum, most in chosen.items():
+        rows_of_it = (row for row in stored_rows(directory) if stratum_of(row) == stratum)
+        drawn += sample_by_hash(rows_of_it, most, seed, lambda row: str(row["id"]))
+    drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
+    items = [(row["repo"].lower(), row["issue"], row[kind.column]) for row in drawn]
+    rows = [(item, make_task(form, row)) for item, row in zip(items, drawn, strict=True)]
+    sample = LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
+    if vote is None:
+        return sample
+    strata = {item: vote(row) for item, row in zip(items, drawn, strict=True)}
+    return replace(sample, strata=strata, stratum_rows=sizes)
