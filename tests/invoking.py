@@ -15,7 +15,7 @@ from unittest.mock import patch
 from cyclopts import App
 
 from goldpan.cli import main
-from goldpan.commands.program import run_words
+from goldpan.commands import program
 
 
 def typed(*words: str) -> partial[Any]:
@@ -30,8 +30,8 @@ def typed(*words: str) -> partial[Any]:
         found.append(partial(method, *given.args, **given.kwargs))
         return 0
 
-    with redirect_stdout(io.StringIO()):  # of --version
-        run_words(words, take)
+    with redirect_stdout(io.StringIO()), patch.object(program, "run_command", take):
+        program.run_words(words)
     return found[0] if found else partial(main)
 
 

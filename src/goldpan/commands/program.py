@@ -173,15 +173,8 @@ def _of_plugins(
     return added
 
 
-Perform = Callable[[App, Sequence[str], bool], int]
-
-
-def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
-    """Run what a command line names and return its exit code; raises what it raises.
-
-    `perform` is what is done with the program, the words of a command, and whether JSON is asked
-    for; by default the command is run.
-    """
+def run_words(words: Sequence[str]) -> int:
+    """Run what a command line names and return its exit code; raises what it raises."""
     end = words.index("--") if "--" in words else len(words)
     about = "Turn GitHub history into curated, published, evaluated datasets."
     app = _app(
@@ -198,14 +191,12 @@ def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     app.meta.default(launch)
     with _misuse_told(app.meta, ()):
         _, given, _ = app.meta.parse_args(list(words[:end]), **_QUIETLY)
-    own = (*given.args, *words[end:])
-    return launch(*own, app=app, perform=perform or _run, **given.kwargs)
+    return launch(*given.args, *words[end:], app=app, **given.kwargs)
 
 
 def launch(
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     app: Annotated[App, Parameter(parse=False)],
-    perform: Annotated[Perform, Parameter(parse=False)],
     workspace: Annotated[Path | None, Parameter(group=EVERYWHERE)] = None,
     tasks: Annotated[Path | None, Parameter(group=EVERYWHERE)] = None,
     json: Annotated[bool, Parameter(group=EVERYWHERE)] = False,
@@ -223,7 +214,6 @@ def launch(
     Args:
         words: Those of the command.
         app: The program.
-        perform: What is done with both, and with what `json` says.
         workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
         tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
         json: Print the result as JSON.
@@ -259,7 +249,7 @@ def launch(
     else:
         words = words or ("-h",)
         with _misuse_told(app, words, own_commands(lab)):
-            return perform(app, words, json)
+            return run_command(app, words, json)
     return 0
 
 
@@ -340,7 +330,7 @@ def _misuse_told(app: App, words: Sequence[str], every: Iterable[str] = ()) -> I
         raise misuse(error, " ".join(known), every, signature(launch).parameters) from None
 
 
-def _run(app: App, words: Sequence[str], as_json: bool) -> int:
+def run_command(app: App, words: Sequence[str], as_json: bool) -> int:
     """Run a command, print its result, and return the exit code."""
     result: Result | None = app(list(words), **_QUIETLY)
     if result is None:

@@ -8,6 +8,7 @@ from goldpan.core.result import Block, Line, Table, Title, blocks_of, count, ren
 from goldpan.renderers.evaluation import by_blocks, overview
 from goldpan.renderers.llm import requests_and_cost
 from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.reporting import OpenedPage
 from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
@@ -19,6 +20,11 @@ def _dataset(result: Dataset) -> Iterator[Block]:
     yield Title(result.family, f": {count(len(result), 'example')}")
     yield Table(("split", "examples"), tuple(result.splits.items()))
     yield Line(f"In {result.path}")
+
+
+@renders(OpenedPage)
+def _opened(result: OpenedPage) -> Iterator[Block]:
+    yield Line(result.address)
 
 
 @renders(Evaluation)
