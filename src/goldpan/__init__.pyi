@@ -21,7 +21,7 @@ from goldpan.miners.coverage import Coverage as Coverage
 from goldpan.miners.mine import MineResult as MineResult
 from goldpan.miners.pairing import PairResult as PairResult
 from goldpan.plan.command import run as run
-from goldpan.plan.results import PlanResult as PlanResult
+from goldpan.plan.record import PlanResult as PlanResult
 from goldpan.plugins import register as register
 from goldpan.workspace.building import RowOptions as RowOptions
 from goldpan.workspace.dataset import Dataset as Dataset

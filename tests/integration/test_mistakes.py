@@ -70,6 +70,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dataset = '[[dataset]]\nfamily = "qa"\nname = "q"\n'
     (folder / "wrong.toml").write_text(f"\n{listed}[filters]\n{dataset}require = 3\n")
     (folder / "broken.py").write_text("import nonsuch\n")
+    (folder / "unnamed.toml").write_text(f'{listed}[[dataset]]\nname = "a b"\n')
+    for name in ("good.csv", "rows.csv"):
+        (folder / name).write_text("a,b\n1,2\n")
+    unpaired = Workspace(shutil.copytree(folder / "replies", folder / "unpaired"))
+    unpaired.normalize()
+    unpaired.filter()
     return folder
 
 

@@ -14,8 +14,7 @@ from goldpan.core.values import LOCAL, Execution
 from goldpan.plan.file import ALWAYS, check_plan, load_plan, section_of
 from goldpan.plan.initial import commented_plan
 from goldpan.plan.opened import OpenPlan, PlanFile, open_workspace
-from goldpan.plan.record import StepResult, differences, flat
-from goldpan.plan.results import PlanResult
+from goldpan.plan.record import PlanResult, StepResult, differences, flat
 from goldpan.plan.section import EXECUTION, PlanSection, Select, StageSection
 from goldpan.plan.selection import query_of
 from goldpan.plan.stages import STAGES, make_steps

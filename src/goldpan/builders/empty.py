@@ -72,6 +72,8 @@ def empty_dataset(
     if ways:
         told = " or ".join(ways)
         return DatasetError(problem, told[0].upper() + told[1:])
+    if not funnel.rows and funnel.subject == "pair" and not any(item.rules for item in basis):
+        return DatasetError(problem, f"Run goldpan pair, then goldpan filter{options}")
     if not funnel.rows and funnel.subject == "discussion":
         return DatasetError(
             problem, "Run goldpan mine with --include discussions, then goldpan filter"

@@ -45,8 +45,6 @@ class Terminal(Console):
             markup=False,
             emoji=False,
         )
-        if self.file.isatty():  # which would cut words at its edge
-            self.soft_wrap = False
 
     def on_broken_pipe(self) -> None:
         """Raise `BrokenPipeError`, by which the program ends quietly: its reader has enough."""
@@ -200,7 +198,7 @@ class Reporter:
         text = self._prefix + text
         LOG.info(text)
         if not self._quiet:
-            self._console.print(clean(text))
+            self._console.print(clean(text), soft_wrap=True)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[ProgressTask]:
@@ -228,7 +226,8 @@ def complain(error: GoldpanError) -> None:
     start = "" if isinstance(error, StoppedError) else "Error: "
     # What servers say may hold lines: none of them looks like one of ours.
     text = str(error).replace("\n", "\n  ")
-    Terminal(stderr=True).print(f"{start}{text}")
+    # A terminal would cut words at its edge.
+    Terminal(stderr=True, soft_wrap=not sys.stderr.isatty()).print(f"{start}{text}")
 
 
 def with_plugin() -> str:

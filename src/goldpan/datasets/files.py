@@ -295,6 +295,8 @@ def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:
     Raises `DatasetError` where it is not a dataset of Goldpan, or not of `family`.
     """
     remedy = "Choose another directory, or empty this one"
+    if directory.is_file():
+        raise DatasetError(f"{directory} is a file", "Choose a directory")
     try:
         if not directory.exists() or not any(directory.iterdir()):
             return {}

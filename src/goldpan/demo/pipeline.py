@@ -23,8 +23,7 @@ from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.record import StepResult
-from goldpan.plan.results import PlanResult
+from goldpan.plan.record import PlanResult, StepResult
 from goldpan.plan.run import Listener, PlanRun, RunOptions
 
 if TYPE_CHECKING:

@@ -111,6 +111,9 @@ def read_verdicts(
     path = workspace.verdicts(repo, profile)
     again = _command(workspace, repo, option or f"--profile {profile}")
     if not path.exists():
+        repos = workspace.repositories("tables")
+        if sum(not workspace.verdicts(one, profile).exists() for one in repos) > 1:
+            again = again.replace(f" --repo {repo}", "")
         others = filtered_by(workspace, repo)
         raise WorkspaceError(
             f"{repo} was not filtered by the profile {profile}"

@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.annotation.review.stored import lost_answers
+from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.result import Result, count
 from goldpan.core.storage.archive import run_files
@@ -24,18 +25,19 @@ from goldpan.core.storage.parquet import open_file
 from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.provenance import is_as_recorded
+from goldpan.datasets.provenance import PROVENANCE, build_command, is_as_recorded, read_provenance
 from goldpan.evaluation.resolved import RESOLVED_FILE
 from goldpan.execution.packages import is_open, package_caches, package_flaws
 from goldpan.filters.profile import shipped_profiles
 from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
 from goldpan.git.refs import remedy as clone_again
-from goldpan.lineage.dependents import Dependents
-from goldpan.lineage.stages import STAGES, remedy_for, stage_of
+from goldpan.lineage.stages import STAGES, Fields, Stage, remedy_for, stage_of
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.normalize import check_replies
 
+_PROVED = "issue-resolution"
+"""The family of datasets whose rows runs of tests prove."""
 _REVIEWED = ".llm.parquet"
 _FILE_FIRST = re.compile(r"(.+?\.(?:json|parquet|zst)) (.+)", re.S)
 _FOLDERS = ("build", "build crosscode", "verify", "resolve", "rerun")
@@ -286,3 +288,89 @@ def _with_remedy(root: Path, dependents: Dependents, damage: Damage) -> Damage:
         named = f"on the dataset of {fields['repo']}"
         more["dataset"] = shlex.quote(str(proved[0])) if proved else named
     return replace(damage, dependents=made, remedy=remedy_for(root, path, command, **more))
+
+
+class Dependents:
+    """The results that depend on files of a workspace.
+
+    Datasets record what they were made of; of other results, the stages that read the file tell.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._datasets: dict[Path, Mapping[str, Any]] = {}
+        for path in STAGES["build"].files(root):
+            if path.name == PROVENANCE:
+                try:
+                    self._datasets[path.parent] = read_provenance(path.parent)
+                except GoldpanError:
+                    continue  # checks of the file itself report that
+
+    def of(self, path: Path) -> tuple[str, ...]:
+        """Return the results of a file, as paths within the workspace, in the order of stages."""
+        known = stage_of(self._root, path)
+        if known is None:
+            return ()
+        stage, fields = known
+        if directory := self._dataset(path):
+            fields = self._fields(directory)
+        reached: dict[str, list[Fields]] = {stage.name: [fields]}
+        found: dict[Path, None] = {}
+        for later in STAGES.values():
+            if later.name == "build":
+                made = [(d, self._fields(d)) for d in self._made_of(stage, fields, path.name)]
+            else:
+                given = [each for name in later.inputs for each in reached.get(name, ())]
+                made = [
+                    (result, own)
+                    for each in given
+                    for result, own in later.results(self._root, each)
+                    if not each or each.keys() & own.keys()  # else nothing is known
+                ]
+            found.update(dict.fromkeys(result for result, _ in made))
+            reached.setdefault(later.name, []).extend(own for _, own in made)
+        whole = [result for result in found if found.keys().isdisjoint(result.parents)]
+        return tuple(str(result.relative_to(self._root)) for result in whole)
+
+    def build_command(self, path: Path) -> str:
+        """Return the command that builds the dataset of a file again; empty where none is known."""
+        directory = self._dataset(path)
+        if directory is None or self._datasets[directory].get("family") not in RECIPES:
+            return ""
+        return build_command(directory, self._root)
+
+    def proved_datasets(self, repo: str) -> list[Path]:
+        """Return the datasets with rows of a repository whose fixes can be proved by tests."""
+        return self._made_of(STAGES["verify"], {"repo": repo}, "")
+
+    def _dataset(self, path: Path) -> Path | None:
+        return next((folder for folder in path.parents if folder in self._datasets), None)
+
+    def _fields(self, directory: Path) -> Fields:
+        """Return the fields in the paths of what is made of a dataset."""
+        family = self._datasets[directory].get("family", directory.name)
+        return {"dataset": directory.name, "task": str(family)}
+
+    def _made_of(self, stage: Stage, fields: Fields, file: str) -> list[Path]:
+        """Return the datasets that record a file of a stage among their inputs."""
+        name = stage.named.format(file=file, **fields)
+        return [
+            directory
+            for directory, facts in self._datasets.items()
+            if name and _names(facts, name, fields)
+        ]
+
+
+def _names(facts: Mapping[str, Any], name: str, fields: Fields) -> bool:
+    """Tell whether provenance records an input, of a repository, rules and profile if these say."""
+    if fields.get("project") in facts.get("corrections", {}):
+        return True
+    if fields.get("profile") not in (None, facts.get("profile", {}).get("name")):
+        return False
+    is_proved = name == STAGES["verify"].named and facts.get("family") == _PROVED
+    return any(
+        fields.get("repo") in (None, str(source.get("repo")).lower())
+        and ("rules" not in fields or source.get("rules") in (None, fields["rules"]))
+        and (is_proved or name in source.get("inputs", {}))
+        for source in facts.get("sources", ())
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError, choices
-from goldpan.core.values import LOCAL, Execution, several
+from goldpan.core.values import LOCAL, Execution, output_file, several
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from goldpan.core.terminal import Reporter
     from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
-    from goldpan.plan.results import DryRun, PlanResult, PlanStatus
+    from goldpan.plan.record import DryRun, PlanResult, PlanStatus
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
     from goldpan.core.terminal import Reporter
     from goldpan.plan.file import load_plan
     from goldpan.plan.opened import open_workspace
-    from goldpan.plan.results import DryRun
+    from goldpan.plan.record import DryRun
     from goldpan.plan.run import PlanRun, RunOptions, reported_to
 
     options, reporter = RunOptions(several(only), update, force), Reporter(quiet=not progress)
@@ -117,17 +117,19 @@ def status(
     """
     if plan is None:
         return lab.status(*repos, html=html)
-    if repos or html:
-        what = "--repo" if repos else "--html"
-        raise UsageError("--plan shows the units of the plan alone", f"Leave out {what}")
+    if repos:
+        raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
     from goldpan.plan.file import load_plan
     from goldpan.plan.opened import open_workspace
-    from goldpan.plan.results import PlanStatus
+    from goldpan.plan.record import PlanStatus
     from goldpan.plan.run import PlanRun, RunOptions
+    from goldpan.report.workspace_page import write_workspace_page
 
-    file = load_plan(plan)
+    file, page = load_plan(plan), output_file("html", html)
     opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     with lab.reporting() as reporter:
         opened = open_plan(file, opened_lab, reporter, keep=False)
     judged = PlanRun(opened, RunOptions(refresh=False)).judged()
+    if page is not None:
+        write_workspace_page(opened_lab.layout, page)
     return PlanStatus(judged, file.path, opened_lab.path)

@@ -21,14 +21,11 @@ from goldpan.core.values import LOCAL, Execution
 from goldpan.datasets.card import FINDINGS_PAGE
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.lineage import stages as lineage
-from goldpan.plan.record import StepResult, digest_of, digests_of, read_record, write_record
-from goldpan.plan.section import EXECUTION, MineSection, Plan, StageSection, is_path
-from goldpan.workspace.options import options_of
+from goldpan.plan.record import StepResult, digest_of, read_record, write_record
+from goldpan.plan.section import MineSection, Plan, StageSection, is_path
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.tasks.task import Task
     from goldpan.filters.profile import Profile
@@ -128,7 +125,7 @@ class OpenPlan:
         self.lab = lab
         self.repos = repos
         asked = asdict(execution)
-        self._execution = file.head.given() | {
+        self.execution = file.head.given() | {
             name: value for name, value in asked.items() if value != getattr(LOCAL, name)
         }
         self.folder = lab.path / "plans" / file.name
@@ -140,14 +137,14 @@ class OpenPlan:
         """Return what holds one cluster open for all stages, where the plan works on one."""
         from goldpan.core.parallel.engine import open_engine
 
-        where = Execution(**self._execution)
+        where = Execution(**self.execution)
         if where.engine == "local":
             return nullcontext()
         return open_engine(where, where.workers or os.cpu_count())
 
     def is_on_cluster(self, section: StageSection) -> bool:
         """Tell whether a section's stage does its work on a cluster."""
-        return {**self._execution, **section.given()}.get("engine") == "ray"
+        return {**self.execution, **section.given()}.get("engine") == "ray"
 
     def forget(self) -> None:
         """Read records again: others may have run the plan."""
@@ -177,14 +174,6 @@ class OpenPlan:
         """Return the name under which a repository is kept: GitHub may have renamed it."""
         record = self.record(f"mine/{repo}")
         return (record.repo if record else "") or repo
-
-    def options(
-        self, method: Callable[..., Any], section: StageSection, fixed: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Return what a method is called with: of the section, else of the head of the plan."""
-        known = [option.name for option in options_of(method) if option.group == EXECUTION]
-        where = {name: value for name, value in self._execution.items() if name in known}
-        return {**where, **self.file.given(section), **fixed}
 
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
@@ -245,10 +234,6 @@ class OpenPlan:
     def named_files(self, section: StageSection, *keys: str) -> list[Path]:
         """Return the files that keys of a section name."""
         return [self.file.resolve(name) for key in keys for name in section.names(key)]
-
-    def digests(self, paths: Iterable[Path]) -> dict[str, str]:
-        """Return the digests of what a step reads, by paths below the workspace or the plan."""
-        return digests_of(paths, self.lab.path, self.file.path.parent)
 
     def issues(self) -> dict[str, str]:
         """Return the digest of the issues of all repositories, among which duplicates are found."""

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DamagedError, GoldpanError
-from goldpan.core.result import NOT_IN_JSON, Result
+from goldpan.core.result import NOT_IN_JSON, Result, Results
 from goldpan.core.secrets import mask
 from goldpan.core.storage.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import make_directory, write_whole
@@ -115,6 +115,63 @@ class StepResult(Result):
             now = digest_of(root / path)
             if now != digest and (owns or now == ABSENT):
                 yield f"output {path}: {digest[:12]} → {now[:12]}"
+
+
+@dataclass(frozen=True)
+class PlanResult(Result):
+    """The result of a plan's run."""
+
+    schema = 2
+    shown_in_json: ClassVar[tuple[str, ...]] = ("ran", "complete")
+
+    plan: str
+    workspace: Path
+    repositories: tuple[str, ...]
+    units: tuple[StepResult, ...]
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """True where nothing failed, was skipped or is missing."""
+        return all(unit.state in ("done", "fresh") for unit in self.units)
+
+    @property
+    def exit_code(self) -> int:
+        """3 where it is not complete."""
+        return 0 if self.complete else 3
+
+    @property
+    def ran(self) -> int:
+        """How many units were run."""
+        return sum(unit.ran for unit in self.units)
+
+
+class PlanStatus(Results[StepResult]):
+    """The units of a plan as a run of it would find them, in its order."""
+
+    __slots__ = ("plan", "workspace")
+    schema = 2
+
+    def __init__(self, units: Iterable[StepResult], plan: Path, workspace: Path) -> None:
+        super().__init__(units)
+        self.plan = plan
+        self.workspace = workspace
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a unit is not up to date."""
+        return 0 if all(unit.state == "fresh" for unit in self) else 3
+
+
+class DryRun(PlanStatus):
+    """The units that a run would take, and why."""
+
+    __slots__ = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0: that units are due is no failure."""
+        return 0
 
 
 def named(reasons: tuple[str, ...], most: int = 3) -> str:

@@ -28,8 +28,7 @@ from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
-from goldpan.plan.record import State, StepResult, named
-from goldpan.plan.results import PlanResult
+from goldpan.plan.record import PlanResult, State, StepResult, named
 from goldpan.plan.stages import make_steps
 from goldpan.plan.step import Step
 from goldpan.workspace.options import call

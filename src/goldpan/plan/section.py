@@ -50,7 +50,13 @@ def _repository(name: str) -> str:
         raise refusal(error.problem, error.remedy) from None
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", text):
+        raise refusal(f"{text!r} is no name", "Use letters, digits, dots, dashes and underscores")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
 Repository = Annotated[str, AfterValidator(_repository)]
 
 

@@ -13,9 +13,10 @@ from goldpan.core.result import Line, Result, Title, blocks_of
 from goldpan.core.storage.workspace import make_directory
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import State, StepResult, digests_of, flat
-from goldpan.plan.section import StageSection
+from goldpan.plan.section import EXECUTION, StageSection
 from goldpan.workspace.building import builder_method
 from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.options import options_of
 from goldpan.workspace.workspace import Workspace
 
 Results = Sequence[Any]
@@ -137,8 +138,10 @@ class Step:
         return method_of(self.stage.command, self.plan.lab, self.section.get("family"))
 
     def options(self) -> dict[str, Any]:
-        """Return what the method is called with, by name."""
-        return self.plan.options(self.method, self.section, self.stage.options(self))
+        """Return what the method is called with: of the section, else of the plan's head."""
+        where = [option.name for option in options_of(self.method) if option.group == EXECUTION]
+        head = {name: value for name, value in self.plan.execution.items() if name in where}
+        return {**head, **self.plan.file.given(self.section), **self.stage.options(self)}
 
     def basis(self) -> dict[str, Any]:
         """Return all that the result depends on, as it is now, by name."""
@@ -150,7 +153,7 @@ class Step:
         """Return the digests of what the result depends on, by name."""
         paths = [*self._tables(self.stage.reads), *self.stage.files(self)]
         issues = self.plan.issues() if self.stage.reads_issues else {}
-        return {**self.plan.digests(paths), **issues}
+        return {**digests_of(paths, self.plan.lab.path, self.plan.file.path.parent), **issues}
 
     @property
     def is_joint(self) -> bool:

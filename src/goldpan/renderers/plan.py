@@ -8,8 +8,7 @@ from itertools import groupby
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.miners.mine import duration
-from goldpan.plan.record import StepResult
-from goldpan.plan.results import DryRun, PlanResult, PlanStatus
+from goldpan.plan.record import DryRun, PlanResult, PlanStatus, StepResult
 
 _MOST = 20
 _ENDS = ("done", "fresh", "partial", "failed", "skipped")

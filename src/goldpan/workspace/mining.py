@@ -255,6 +255,7 @@ def clone(
     else:
         names = known_repositories(self.layout, repos, "tables")
     if origin is not None and len({source_of(origin, name) for name in names}) < len(names):
+        find_remote(names[0], source_of(origin, names[0]))
         raise UsageError(
             f"--source {origin} holds one repository",
             "Write {owner} and {name} where their names stand, or give exactly one --repo",

@@ -182,11 +182,15 @@ class RunPlan:
         for name, directory in self.tasks:
             task = find_task(name, tasks_directory(layout.root))
             folder = directory or task_directory(layout, task)
-            if len(self) == 1 and (check := self.models[0].check) is not None:
-                check(task)
             task_input = read_task_input(folder, task, self.ablate)
             held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
-            data = with_columns(task_input.data, folder, (*self.by, *held_out))
+            try:
+                data = with_columns(task_input.data, folder, (*self.by, *held_out))
+            except UsageError:
+                for model in self.models:  # what cannot do the task at all is told first
+                    if model.check is not None:
+                        model.check(task)
+                raise
             by = self.by
             if places := read_places(layout, task, folder):
                 data, by = with_places(data, places), (*by, PLACE)
