@@ -77,7 +77,9 @@ def _difference(answers: Floats, units: Units, seed: int) -> ComparedPair:
     }
     task = TaskAnswers("t", "t", units, columns, dict.fromkeys(columns, ""), mean_of(0, 1))
     criteria = Criteria(seed=seed, rounds=499)
-    return answer_questions(task_evidence([task]), list(columns), criteria).new_rows.of[0, 1]
+    evidence = task_evidence([task])
+    assert not isinstance(evidence, str)
+    return answer_questions(evidence, list(columns), criteria).new_rows.of[0, 1]
 
 
 def _right(hard: Floats) -> Floats:

@@ -32,8 +32,7 @@ class ExampleNumbers:
     """The answers of one model to one test set, by id."""
 
     ids: tuple[str, ...]
-    repos: tuple[str | None, ...]
-    documents: tuple[str | None, ...]
+    units: Units
     columns: Floats
     """Examples x numbers."""
     measure: Callable[[Floats], Floats]
@@ -52,8 +51,8 @@ def example_numbers(
         for measure in evidence.measures:
             if measure.name == metric and measure.label is None:
                 ids, repos, documents = (tuple(table[name].to_pylist()) for name in _NAMES)
-                columns = evidence.columns[kind_of]
-                return ExampleNumbers(ids, repos, documents, columns, _ranking_values(measure))
+                units, columns = units_of(ids, repos, documents), evidence.columns[kind_of]
+                return ExampleNumbers(ids, units, columns, _ranking_values(measure))
     return None
 
 
@@ -121,41 +120,36 @@ def evidence_of(
         if name not in tasks_by_name:
             return f"the registry does not know {name}"
         task = tasks_by_name[name]
-        runs = answers_of(systems, task)
-        if isinstance(runs, str):
-            return runs
-        first = next(iter(runs.values()))[0]
-        answers.append(
-            TaskAnswers(
-                name,
-                task.source.dataset,
-                units_of(first.ids, first.repos, first.documents),
-                {system: [run.columns for run in own_runs] for system, own_runs in runs.items()},
-                {system.name: _training(system.runs[name]) for system in systems},
-                first.measure,
-            )
-        )
+        runs = {
+            system.name: [
+                example_numbers(task, run.predictions(), run.scores.main)
+                for run in system.runs[name]
+            ]
+            for system in systems
+        }
+        trainings = {system.name: _training(system.runs[name]) for system in systems}
+        answers.append(task_answers(name, task.source.dataset, runs, trainings))
     return task_evidence(answers)
 
 
-def answers_of(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:
-    """Return each system's answers to a task, a seed after the other, or why they cannot be used.
+def task_answers(
+    name: str,
+    source: str,
+    runs: Mapping[str, Sequence[ExampleNumbers | None]],
+    trainings: Mapping[str, str],
+) -> TaskAnswers | str:
+    """Return the answers of models' runs to one test set, or why they cannot be compared.
 
     The score must be a function of sums over examples, and all runs must be of the same rows.
     """
-    runs: dict[str, list[ExampleNumbers]] = {}
-    ids: tuple[str, ...] | None = None
-    for system in systems:
-        runs[system.name] = []
-        for run in system.runs[task.name]:
-            numbers = example_numbers(task, run.predictions(), run.scores.main)
-            if numbers is None:
-                return f"{run.scores.main} of {task.name} is no function of sums over rows"
-            if ids is not None and numbers.ids != ids:
-                return f"models answered different rows of {task.name}"
-            ids = numbers.ids
-            runs[system.name].append(numbers)
-    return runs
+    known = {model: [run for run in own if run is not None] for model, own in runs.items()}
+    if any(len(known[model]) < len(own) for model, own in runs.items()):
+        return f"the score of {name} is no function of sums over rows"
+    first = next(iter(known.values()))[0]
+    if any(run.ids != first.ids for own in known.values() for run in own):
+        return f"models answered different rows of {name}"
+    columns = {model: [run.columns for run in own] for model, own in known.items()}
+    return TaskAnswers(name, source, first.units, columns, trainings, first.measure)
 
 
 def _training(runs: Sequence[RunRecord]) -> str:
@@ -164,8 +158,14 @@ def _training(runs: Sequence[RunRecord]) -> str:
     return " ".join(trainings) if all(trainings) else ""
 
 
-def task_evidence(answers: Sequence[TaskAnswers]) -> tuple[TaskEvidence, ...]:
-    """Return evidence on test sets from the answers to their rows by each run of each model."""
+def task_evidence(answers: Sequence[TaskAnswers | str]) -> tuple[TaskEvidence, ...] | str:
+    """Return evidence on test sets from the answers to their rows by each run of each model.
+
+    Where answers to one cannot be compared, it returns why.
+    """
+    compared = [task for task in answers if not isinstance(task, str)]
+    if len(compared) < len(answers):
+        return next(task for task in answers if isinstance(task, str))
     numbers: dict[tuple[str, str, str], int] = {}
     units = [
         np.array(
@@ -175,9 +175,9 @@ def task_evidence(answers: Sequence[TaskAnswers]) -> tuple[TaskEvidence, ...]:
             ],
             dtype=np.intp,
         )
-        for task in answers
+        for task in compared
     ]
-    return tuple(map(_summed, answers, bins_of(units)))
+    return tuple(map(_summed, compared, bins_of(units)))
 
 
 def _summed(task: TaskAnswers, bins: NDArray[np.intp]) -> TaskEvidence:

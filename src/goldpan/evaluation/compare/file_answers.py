@@ -26,8 +26,8 @@ from goldpan.datasets.tasks.task import (
 )
 from goldpan.evaluation.compare.evidence import (
     ExampleNumbers,
-    TaskAnswers,
     example_numbers,
+    task_answers,
     task_evidence,
 )
 from goldpan.evaluation.compare.score_files import Key, Prediction, ScoreFile, Truth
@@ -40,7 +40,6 @@ from goldpan.evaluation.score import (
     ranking_name,
     score,
 )
-from goldpan.evaluation.units import units_of
 
 Runs = Mapping[tuple[str, str], Sequence[Key]]
 """The runs on each data set by each model, by seed and fold."""
@@ -111,22 +110,8 @@ class FileAnswers:
             numbers = {
                 model: [self._numbers(key) for key in own_keys] for model, own_keys in keys.items()
             }
-            one = numbers[matrix.models[0]][0]
-            if one is None:
-                return f"{matrix.metric} is no function of sums over rows"
-            answers.append(
-                TaskAnswers(
-                    dataset,
-                    dataset,
-                    units_of(one.ids, one.repos, one.documents),
-                    {
-                        model: [run.columns for run in of_model if run is not None]
-                        for model, of_model in numbers.items()
-                    },
-                    {model: self.file.training(own_keys) for model, own_keys in keys.items()},
-                    one.measure,
-                )
-            )
+            trainings = {model: self.file.training(own_keys) for model, own_keys in keys.items()}
+            answers.append(task_answers(dataset, dataset, numbers, trainings))
         return task_evidence(answers)
 
     def _numbers(self, key: Key) -> ExampleNumbers | None:
