@@ -206,8 +206,8 @@ def pull_generated(root: str, url: str) -> None:
     collect(workspace, Server(url, "a" * 40), "many", _QUIET)
 
 
-def measure_memory(root: Path, count: int) -> None:
-    """Print the memory and the time of a process that pulls so many answers."""
+def measure_memory(root: Path, count: int) -> float:
+    """Print the memory and the time of a process that pulls so many answers; return the MB."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Generated, count))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     place, url = root / f"pull-{count}", f"http://127.0.0.1:{server.server_port}"
@@ -220,6 +220,7 @@ def measure_memory(root: Path, count: int) -> None:
     seconds = used.ru_utime + used.ru_stime
     most = used.ru_maxrss / 1024
     print(f"pull of {count:,} answers: {most:,.0f} MB at most, {seconds:.1f} s of processor time")
+    return float(most)
 
 
 def free_port() -> int:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from goldpan.annotation.agreement import Rating, agree
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
-from goldpan.annotation.studio.summary import AnnotationTimes, Confusion, Day, DisputedItem, Round
+from goldpan.annotation.studio.summary import Confusion, Day, DisputedItem, Round
 
 HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -43,9 +43,4 @@ def a_round(disputed: int = 1) -> Round:
         ),
         agreement=(agree("verdict", ratings),),
         confusions=(Confusion(("ann", "ben"), ("fixes", "partly"), ((0, 1), (0, 0))),),
-        times=(
-            AnnotationTimes(None, 1, 1.0, 1234.5, 2.0),
-            AnnotationTimes("ann", 0, None, None, None),
-        ),
-        adjudication_times=(),
     )

@@ -142,11 +142,7 @@ def test_a_paper_is_told_what_people_did(
     once = stored(folder)
     assert [path.name for path in once] == ["annotation.html", "annotation.json"]
     text = unescape((folder / "annotation.html").read_text())
-    assert "<b>Fixes a part of it</b> (partly)" in text
-    assert "Say whether the change fixes the issue" in text
     appendix = json.loads((folder / "annotation.json").read_bytes())
-    (guideline,) = appendix["guidelines"]
-    assert guideline["questions"][0]["choices"][0]["label"] == "Fixes the issue"
     (round_,) = appendix["rounds"]
     counts = [round_["progress"][name] for name in ("subjects", "finished", "answers")]
     assert (counts, round_["agreed"]) == ([9, 3, 6], 1)
@@ -167,10 +163,6 @@ def test_a_paper_is_told_what_people_did(
     assert decision["title"] in text
     assert decision["decided"] == ["not"]
     assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
-    everybody, *times = round_["times"]
-    assert (everybody["answers"], everybody["median"]) == (6, 21.5)
-    assert sorted((own["answers"], own["lower"]) for own in times) == [(3, 21.0), (3, 22.0)]
-    assert [own["median"] for own in round_["adjudication_times"]] == [23.0, 23.0]
 
     assert "was pulled without names" in goldpan(*report, "--names", code=2).err
     goldpan("annotate", "pull", *project, "--names")

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from goldpan._version import __version__
-from goldpan.annotation.studio.summary import AnnotationReport, Summary, summarize
+from goldpan.annotation.studio.summary import AnnotationReport, Round, summarize
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.sanitize import for_json
@@ -28,23 +28,10 @@ def write_annotation_report(
 
     Raises as `summarize` does for the projects.
     """
-    summary = summarize(workspace, names, named=named)
-    facts = {
-        "goldpan": __version__,
-        "guidelines": [
-            {
-                "form": asked.name,
-                "configuration": asked.digest,
-                "shown": asked.shown,
-                "statements": asked.statements,
-                "questions": asked.questions,
-            }
-            for asked in summary.guidelines
-        ],
-        "rounds": summary.rounds,
-    }
+    rounds = summarize(workspace, names, named=named)
+    facts = {"goldpan": __version__, "rounds": rounds}
     data = orjson.dumps(facts, default=str, option=orjson.OPT_INDENT_2)
-    content = {directory / PAGE: page_of(summary), directory / JSON: for_json(data.decode()) + "\n"}
+    content = {directory / PAGE: page_of(rounds), directory / JSON: for_json(data.decode()) + "\n"}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for path, text in content.items():
@@ -53,16 +40,15 @@ def write_annotation_report(
         raise UsageError(
             f"{directory} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
-    return AnnotationReport(tuple(content), summary.rounds)
+    return AnnotationReport(tuple(content), rounds)
 
 
-def page_of(summary: Summary) -> str:
-    """Return a summary as one HTML page."""
+def page_of(rounds: Sequence[Round]) -> str:
+    """Return rounds as one HTML page."""
     return render(
         "annotation.html.jinja",
         title="Goldpan: annotation",
-        guidelines=summary.guidelines,
-        rounds=summary.rounds,
+        rounds=rounds,
         most=_MOST_ITEMS,
         value=_value,
         interval=_interval,

@@ -47,7 +47,7 @@ import pyarrow as pa
 from goldpan.annotation.studio.client import User
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.exports import ExportedAnswer, ExportedTask
-from goldpan.annotation.studio.project import Project, SubjectKey, read_stored
+from goldpan.annotation.studio.project import Project, SubjectKey, read_rows, read_stored
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS, TableSchema
 from goldpan.core.storage.parquet import connect_alone, write, writer
@@ -310,7 +310,11 @@ def settle(database: duckdb.DuckDBPyConnection, annotators: int, judged: Path | 
     database.execute(_SETTLED, {"annotators": annotators})
 
 
-_LACKING = "Nothing was pulled of the project {}"
+def table_of(project: Project) -> Path:
+    """Return the file of a project's answers; raises `WorkspaceError` before the first pull."""
+    return project.table(TABLE, ANNOTATIONS, f"Nothing was pulled of the project {project.name}")
+
+
 _BY_ANSWER = """
 CREATE VIEW answers AS SELECT
     annotation,
@@ -333,7 +337,7 @@ def asking(project: Project) -> Iterator[Callable[..., list[dict[str, Any]]]]:
     One changed field makes the `origin` of an answer changed. Raises `WorkspaceError` before the
     first pull.
     """
-    path = project.table(TABLE, ANNOTATIONS, _LACKING.format(project.name))
+    path = table_of(project)
 
     def ask(query: str, **values: object) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = database.sql(query, params=values).to_arrow_table().to_pylist()
@@ -350,8 +354,7 @@ def stored_annotations(project: Project, *, counting: bool = True) -> Iterator[A
 
     Raises `WorkspaceError` before the first pull.
     """
-    rows = project.rows(TABLE, ANNOTATIONS, _LACKING.format(project.name))
-    for _, own in groupby(rows, itemgetter("annotation")):
+    for _, own in groupby(read_rows(table_of(project)), itemgetter("annotation")):
         fields = list(own)
         if fields[0]["counts"] or not counting:
             yield _of_rows(fields)

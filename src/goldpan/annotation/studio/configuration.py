@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -27,8 +27,6 @@ from goldpan.core.sanitize import line
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
-_STATEMENTS = ("Header", "Text")
-"""Elements whose values stand on the page as they are."""
 NONE = "none"
 """The choice that goes with no other."""
 
@@ -81,14 +79,6 @@ class Configuration:
 
     target: str
     """The panel that answers are tied to."""
-
-    statements: tuple[str, ...]
-    """Headings and sentences of the page."""
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """Return the texts of an item that stand on the page."""
-        return tuple(name.removesuffix("_panel") for name in self.panels)
 
     @property
     def digest(self) -> str:
@@ -151,9 +141,7 @@ def parse(name: str, xml: str) -> Configuration:
         if node.get("value")
     )
     target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
-    values = [node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS]
-    statements = tuple(text for text in values if text and not text.startswith("$"))
-    return Configuration(name, xml, tuple(questions), panels, target, statements)
+    return Configuration(name, xml, tuple(questions), panels, target)
 
 
 def check_form(configuration: Configuration) -> None:
@@ -198,9 +186,9 @@ def check(configuration: Configuration, result: object) -> CheckedAnswer:
     questions = {question.field: question for question in configuration.questions}
     values: dict[str, tuple[str, ...]] = dict.fromkeys(questions, ())
     problem: str | None = None
-    for part in result if isinstance(result, Sequence) else [None]:
-        name = part.get("from_name") if isinstance(part, Mapping) else None
-        if not isinstance(part, Mapping) or not isinstance(name, str):
+    for part in result if isinstance(result, list) else [None]:
+        name = part.get("from_name") if isinstance(part, dict) else None
+        if not isinstance(part, dict) or not isinstance(name, str):
             problem = problem or "malformed"
             continue
         if name not in questions:
@@ -216,14 +204,14 @@ def check(configuration: Configuration, result: object) -> CheckedAnswer:
     return CheckedAnswer(values, problem)
 
 
-def _values(part: Mapping[str, Any], question: Question) -> tuple[str, ...] | None:
+def _values(part: dict[str, Any], question: Question) -> tuple[str, ...] | None:
     value = part.get("value")
     if part.get("type") not in (None, "choices" if question.choices else "textarea"):
         return None
-    values = value.get(question.kind) if isinstance(value, Mapping) else None
+    values = value.get(question.kind) if isinstance(value, dict) else None
     if isinstance(values, str):
         values = [values]
-    if not isinstance(values, Sequence) or not all(isinstance(item, str) for item in values):
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
         return None
     return tuple(item[:_MOST_TEXT] for item in values)
 

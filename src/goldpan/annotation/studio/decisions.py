@@ -37,6 +37,7 @@ from goldpan.annotation.studio.project import (
     adjudications,
     check_server,
     open_project,
+    read_rows,
 )
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
@@ -249,7 +250,7 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     Raises `WorkspaceError` before the first pull, and where the file is damaged.
     """
     lacking = f"Nobody has decided anything in {project.name} yet"
-    rows = project.rows("decisions.parquet", DECISIONS, lacking)
+    rows = read_rows(project.table("decisions.parquet", DECISIONS, lacking))
     return [
         (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
         for row in rows

@@ -118,11 +118,12 @@ class Project:
                 raise WorkspaceError(f"{path} was written by another version of Goldpan", pull)
         return path
 
-    def rows(self, name: str, table: TableSchema, lacking: str) -> Iterator[dict[str, Any]]:
-        """Yield a table's rows, some of them in memory at a time; raises as `table` does."""
-        with open_file(self.table(name, table, lacking)) as file:
-            for batch in file.iter_batches(_AT_ONCE):
-                yield from batch.to_pylist()
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, some of them in memory at a time."""
+    with open_file(path) as file:
+        for batch in file.iter_batches(_AT_ONCE):
+            yield from batch.to_pylist()
 
 
 def project_directory(workspace: WorkspaceLayout, name: str) -> Path:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from goldpan.annotation.studio.answers import (
     settle,
     sorting,
     table,
+    table_of,
     write_sorted,
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
@@ -38,7 +40,7 @@ from goldpan.annotation.studio.project import (
     locked,
     open_project,
 )
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
@@ -95,8 +97,6 @@ class PullResult:
     """Subjects with as many answers as were wanted."""
     gone: int
     """Answers of the pull before that are no longer on the server."""
-    repeated: tuple[str, ...]
-    """Subjects that stand on the server twice; their answers count as one subject's."""
     foreign: int
     """Tasks on the server that Goldpan did not push."""
     unreadable: tuple[int, ...]
@@ -146,10 +146,13 @@ def pull(
                     f"Label Studio at {studio.url} sent something else than an export ({error})",
                     "See that it is well, and pull again",
                 ) from None
-            judged = project.facts.of and open_project(workspace, project.facts.of).path(TABLE)
-            _remember_authors(database, project, named=named)
-            settle(database, project.facts.annotators, judged or None)
-            counts = _counts(database, project)
+            before = _table_before(project)
+            if before is not None:
+                database.execute(_REMEMBERED, {"before": str(before), "named": named})
+            of = project.facts.of
+            judged = table_of(open_project(workspace, of)) if of else None
+            settle(database, project.facts.annotators, judged)
+            counts = _counts(database, project.facts.annotators, before)
             write_sorted(
                 database,
                 "settled",
@@ -187,6 +190,7 @@ def _read(
         insert(database, "answers", table(answers, configuration, project.name))
 
 
+# Label Studio keeps the answers of an account that was removed, and forgets whose they are.
 _REMEMBERED = """
 UPDATE answers SET annotator = before.annotator, problem = nullif(problem, 'unknown-annotator')
 FROM (
@@ -197,30 +201,24 @@ WHERE answers.annotator = 'unknown' AND answers.annotation = before.annotation
 """
 
 
-def _remember_authors(
-    database: duckdb.DuckDBPyConnection, project: Project, *, named: bool
-) -> None:
-    """Give the answers of accounts that were removed the annotators of the pull before.
-
-    Label Studio keeps such answers and forgets whose they are.
-    """
-    before = project.path(TABLE)
-    if before.exists():
-        database.execute(_REMEMBERED, {"before": str(before), "named": named})
+def _table_before(project: Project) -> Path | None:
+    """Return the table of the pull before; None where there is none that can be read."""
+    try:
+        return table_of(project)
+    except WorkspaceError:
+        return None
 
 
 _COUNTED = """
-WITH subjects AS (SELECT subject_id, count(*) AS copies FROM tasks GROUP BY ALL),
-counting AS (
+WITH counting AS (
     SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
 )
 SELECT
     (SELECT count(*) FROM tasks),
     (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting),
-    (SELECT count(subject_id) FROM subjects),
+    (SELECT count(DISTINCT subject_id) FROM tasks),
     (SELECT count(*) FROM counting WHERE answers >= $annotators),
-    (SELECT coalesce(sum(copies), 0)::BIGINT FROM subjects WHERE subject_id IS NULL),
-    (SELECT list(subject_id ORDER BY subject_id) FROM subjects WHERE copies > 1)
+    (SELECT count(*) FROM tasks WHERE subject_id IS NULL)
 """
 _PROBLEMS = """
 SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
@@ -231,14 +229,14 @@ FROM read_parquet($before) AS before ANTI JOIN settled USING (annotation)
 """
 
 
-def _counts(database: duckdb.DuckDBPyConnection, project: Project) -> dict[str, Any]:
+def _counts(
+    database: duckdb.DuckDBPyConnection, annotators: int, before: Path | None
+) -> dict[str, Any]:
     """Return what a pull brought, counted."""
-    enough, before = {"annotators": project.facts.annotators}, project.path(TABLE)
-    ((fetched, answers, tasks, done, foreign, repeated),) = database.execute(
-        _COUNTED, enough
-    ).fetchall()
+    enough = {"annotators": annotators}
+    ((fetched, answers, tasks, done, foreign),) = database.execute(_COUNTED, enough).fetchall()
     gone = 0
-    if before.exists():
+    if before is not None:
         ((gone,),) = database.execute(_GONE, {"before": str(before)}).fetchall()
     return {
         "fetched": fetched,
@@ -247,7 +245,6 @@ def _counts(database: duckdb.DuckDBPyConnection, project: Project) -> dict[str, 
         "tasks": tasks,
         "done": done,
         "gone": gone,
-        "repeated": tuple(subject for subject in repeated or () if subject),
         "foreign": foreign,
     }
 

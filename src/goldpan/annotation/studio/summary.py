@@ -16,7 +16,6 @@ from typing import Any
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
 from goldpan.annotation.studio.answers import TABLE, People, asking
-from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import find_form
@@ -33,19 +32,6 @@ _MOST_TEXTS = 50
 _LONGEST_TEXT = 4_000
 Answers = Mapping[str, tuple[str, ...]]
 """The answers of annotators about an item, by annotator."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationTimes:
-    """Seconds an item, of the answers that count and whose time is known."""
-
-    annotator: str | None
-    """None for all together."""
-    answers: int
-    lower: float | None
-    """The lower quartile."""
-    median: float | None
-    upper: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +88,6 @@ class Round:
     """By field that everybody has to answer."""
     confusions: tuple[Confusion, ...]
     """Of the field that people have to agree on."""
-    times: tuple[AnnotationTimes, ...]
-    """All together first, then each annotator."""
-    adjudication_times: tuple[AnnotationTimes, ...]
 
     @property
     def conflicts(self) -> int:
@@ -116,19 +99,6 @@ class Round:
         """How many items a third person decided."""
         return len(self.disputed) - self.conflicts
 
-    @property
-    def following_annotators(self) -> int:
-        """How many adjudications chose the answer of one of the annotators."""
-        return sum(item.decided in item.answers.values() for item in self.disputed)
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Rounds of annotation, and what annotators were asked in them."""
-
-    guidelines: tuple[Configuration, ...]
-    rounds: tuple[Round, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class AnnotationReport(Result):
@@ -139,21 +109,17 @@ class AnnotationReport(Result):
     rounds: tuple[Round, ...]
 
 
-def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
-    """Return a summary of projects, in the order of their names.
+def summarize(
+    workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False
+) -> tuple[Round, ...]:
+    """Return the rounds of projects.
 
     Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
     `UsageError` for an adjudication, which is reported with its project, and `WorkspaceError`
     before the first pull.
     """
-    rounds = []
-    guidelines: dict[tuple[str, str], Configuration] = {}
-    for name in dict.fromkeys(names):
-        project = open_project(workspace, name)
-        form = project.configuration
-        guidelines.setdefault((form.name, form.digest), form)
-        rounds.append(_round(workspace, project, named))
-    return Summary(tuple(guidelines.values()), tuple(rounds))
+    projects = (open_project(workspace, name) for name in dict.fromkeys(names))
+    return tuple(_round(workspace, project, named) for project in projects)
 
 
 def read_aliases(projects: Iterable[Project], *, named: bool) -> Callable[[str], str]:
@@ -199,11 +165,6 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
         days: dict[date, dict[str, int]] = defaultdict(dict)
         for row in ask(_DAYS):
             days[row["day"]][alias(row["annotator"])] = row["answers"]
-        times = tuple(_times(ask(_TIMES), alias))
-    of_third: list[AnnotationTimes] = []
-    for adjudication in third:
-        with asking(adjudication) as ask:
-            of_third += _times(ask(_TIMES), alias)
     return Round(
         name,
         project.facts.form,
@@ -216,8 +177,6 @@ def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
         tuple(_disputed(project, disputed, decided, alias)),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
         tuple(_confusions(decided)),
-        times,
-        tuple(of_third),
     )
 
 
@@ -225,19 +184,6 @@ _DAYS = """
 SELECT created_at::DATE AS day, annotator, count(*) AS answers
 FROM answers WHERE problem IS NULL GROUP BY ALL ORDER BY ALL
 """
-_TIMES = """
-SELECT annotator, count(seconds) AS answers, quantile_cont(seconds, [0.25, 0.5, 0.75]) AS quartiles
-FROM answers WHERE problem IS NULL GROUP BY GROUPING SETS ((), (annotator)) HAVING count(*) > 0
-"""
-
-
-def _times(
-    rows: Iterable[Mapping[str, Any]], alias: Callable[[str], str]
-) -> Iterator[AnnotationTimes]:
-    """Yield quartiles, of all together first."""
-    named = [(row["annotator"] and alias(row["annotator"]), row) for row in rows]
-    for annotator, row in sorted(named, key=lambda each: each[0] or ""):
-        yield AnnotationTimes(annotator, row["answers"], *(row["quartiles"] or (None,) * 3))
 
 
 def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
