@@ -100,7 +100,7 @@ def _take(
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             _archive(journal, names, entries, halves, task, parsing if is_new else None)
         facts = names.repository()
-        if facts is not None or journal.state.repository is None:
+        if facts is not None or not journal.has_facts:
             described = orjson.dumps(facts or {"full_name": repo})
             journal.keep("repository", [], {"file": backup.name}, _reply(described))
         _note_names(journal, names, reporter)

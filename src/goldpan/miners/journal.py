@@ -62,8 +62,17 @@ class Journal:
         self.archive = archive
         self.run = archive.runs
         self.resumed = False
-        self.state = JournalState(archive.records)
-        """What the archive told before this run."""
+        state = JournalState(archive.records)  # of which only this is kept: it is large
+        self.host = state.host
+        """The host that the repository was mined from before."""
+        self.ends = state.ends
+        """Ends of earlier runs after which no reply was lost."""
+        self.lost = state.lost
+        """Number, part and reason of the replies that were lost and not asked for since."""
+        self.asked_names = state.asked_names
+        """Other names of the repository that GitHub was asked about before."""
+        self.has_facts = state.repository is not None
+        """True where earlier runs kept facts of the repository."""
         self._by_key: dict[str, Record] = {}
         self._documents: set[str] = set()
         for record in archive.records:
@@ -74,7 +83,7 @@ class Journal:
 
         Raises `UsageError` where the archive is of a repository of that name on another host.
         """
-        host, earlier = str(plan.get("host", "")), self.state.host
+        host, earlier = str(plan.get("host", "")), self.host
         if host and earlier is not None and host != earlier and not is_loopback(host):
             raise UsageError(
                 f"{self.archive.directory} holds {plan['repo']} of {earlier}, not of {host}",

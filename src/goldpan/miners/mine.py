@@ -182,7 +182,7 @@ class Crawl:
                     await miner.run()
                     rows = await turns.take(tables)
                     is_new = await self._ask_former_names(journal, workspace, repo)
-                    if is_new or journal.state.lost:
+                    if is_new or journal.lost:
                         # only a run that ended makes good what damage took
                         rows = await turns.take(tables)
                 except MiningError as error:

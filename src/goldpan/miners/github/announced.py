@@ -159,7 +159,7 @@ async def ask_former_names(
     Names are asked for once. Returns whether there are new ones, so that the tables change;
     raises `NoAnswerError` where GitHub did not tell.
     """
-    known = journal.state.asked_names
+    known = journal.asked_names
     names = [name for name in candidate_names(workspace, repo) if name not in known]
     names = names if github.pool.named else names[:_WITHOUT_TOKEN]
     if not names:
