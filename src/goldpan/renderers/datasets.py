@@ -143,9 +143,7 @@ def _contaminated(result: ContaminationResult) -> Iterator[Block]:
     for item in result.evidence:
         shared = f" ({item.shared:,})" if item.shared else ""
         yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
-    yield Title("Not detected by this search:")
-    for line in result.unseen:
-        yield Line(f"  {line}")
+    yield Line("Paraphrases, short texts and renamed repositories are not detected.")
 
 
 @renders(DiffResult)

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
@@ -64,6 +65,8 @@ class AgainstResult:
 class ContaminationResult(Result):
     """The rows of a dataset that also occur in other data."""
 
+    schema = 2
+
     dataset: str
     rows: int
     """Rows of the dataset."""
@@ -75,8 +78,6 @@ class ContaminationResult(Result):
     against: tuple[AgainstResult, ...]
     evidence: tuple[ContaminationEvidence, ...]
     """The evidence of the first rows that have any."""
-    unseen: tuple[str, ...]
-    """The limits of such a search."""
 
 
 _BATCH = 1_024
@@ -144,7 +145,6 @@ def find_contamination(
         share=len(named) / len(ids),
         against=tuple(results),
         evidence=tuple(item for item in evidences if item.id in shown),
-        unseen=_unseen(ngram),
     )
 
 
@@ -242,18 +242,8 @@ def _texts(
     yield batch
 
 
-def _unseen(ngram: int) -> tuple[str, ...]:
-    return (
-        "Paraphrases, translations and what was renamed: texts are compared by their words.",
-        f"Texts of fewer than {ngram} words, and columns other than those that are named here.",
-        "Which issue a pull request fixes: a row that names an issue alone does not meet an item "
-        "that names a pull request alone, except by its text.",
-        "A repository under another name, unless its commits are named.",
-        "What a model was trained on: this compares files, and files alone.",
-    )
-
-
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(38)
 _hashes = WordHashes()
 _SHARED = """
 WITH common AS (
@@ -280,25 +270,29 @@ class GramIndex:
 
     width: int
     common: int
-    _items: list[pa.Table] = field(default_factory=list)
-    _found: list[pa.Table] = field(default_factory=list)
+    _items: list[tuple[int, Hashes]] = field(default_factory=list)
+    _found: list[tuple[int, int, Hashes]] = field(default_factory=list)
+    """Rows, how many n-grams they have, and those of them that items have."""
     _known: Hashes | None = None
-    """All n-grams of items, sorted."""
+    """All n-grams of items, sorted, and a last one that none has."""
+    _first_bits: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2**26, np.bool_))
+    """Those with which an n-gram of items begins: they exclude most others at once."""
 
     def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of an item's texts."""
-        grams = self._grams(texts)
-        self._items.append(pa.table({"gram": grams, "item": np.full(len(grams), number)}))
+        self._items.append((number, self._grams(texts)))
 
     def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of a row's texts."""
         if self._known is None:
-            grams = pa.concat_tables([_NO_GRAMS, *self._items])["gram"].to_numpy()
-            self._known = np.append(np.unique(grams), np.uint64(2**64 - 1))
+            grams = np.concatenate([np.empty(0, np.uint64), *(grams for _, grams in self._items)])
+            self._known = np.sort(np.append(grams, np.uint64(2**64 - 1)))
+            self._first_bits[grams >> _SHIFT] = True
         grams = self._grams(texts)
-        found = grams[self._known[np.searchsorted(self._known[:-1], grams)] == grams]
-        columns = {"row": np.full(len(found), number), "total": np.full(len(found), len(grams))}
-        self._found.append(pa.table({"gram": found, **columns}))
+        likely = grams[self._first_bits[grams >> _SHIFT]]
+        found = likely[self._known[np.searchsorted(self._known[:-1], likely)] == likely]
+        if len(found):
+            self._found.append((number, len(grams), found))
 
     def shared(self) -> tuple[list[tuple[int, int, int, float]], int]:
         """Return rows with n-grams of items, and how many n-grams were left out as common.
@@ -306,11 +300,20 @@ class GramIndex:
         Of each row the nearest item, how many n-grams they share, and the share of the row's
         n-grams that any item has.
         """
+        if not self._found:
+            return [], 0
+        items, of_items = zip(*self._items, strict=True)
+        rows, totals, of_rows = zip(*self._found, strict=True)
+        sizes = list(map(len, of_rows))
         with connect() as connection:
-            connection.register("items", pa.concat_tables([_NO_GRAMS, *self._items]))
-            connection.register("found", pa.concat_tables(self._found))
-            left_out, *rows = connection.execute(_SHARED, {"common": self.common}).fetchall()
-        return rows, left_out[1]
+            owners = np.repeat(items, list(map(len, of_items)))
+            connection.register(
+                "items", pa.table({"gram": np.concatenate(of_items), "item": owners})
+            )
+            found = {"row": np.repeat(rows, sizes), "total": np.repeat(totals, sizes)}
+            connection.register("found", pa.table({"gram": np.concatenate(of_rows), **found}))
+            left_out, *hits = connection.execute(_SHARED, {"common": self.common}).fetchall()
+        return hits, left_out[1]
 
     def _grams(self, texts: Iterable[Sequence[str]]) -> Hashes:
         """Return the hashes of all n-grams of some texts, each once."""
@@ -324,6 +327,3 @@ class GramIndex:
                 mixed += flat[offset : offset + last]
             parts.append(mixed)
         return np.unique(np.concatenate(parts))
-
-
-_NO_GRAMS = pa.table({"gram": pa.array([], pa.uint64()), "item": pa.array([], pa.int64())})
