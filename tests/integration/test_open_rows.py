@@ -152,7 +152,7 @@ def test_what_cannot_be_opened_is_told(tmp_path: Path, address: str) -> None:
     taken = address.rpartition(":")[2]
     for words, sentence in {
         ("qa", "--port", taken): f"Port {taken} of this machine cannot be used",
-        ("qa", "--project", "p"): "There are a dataset and --project",
+        ("qa", "--project", "p"): "A dataset and --project cannot be opened together",
         ("answers",): "There is no directory",
     }.items():
         done = attempt("open", *words, "--no-browser", "--workspace", str(workspace))
