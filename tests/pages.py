@@ -18,9 +18,13 @@ from tests.program import goldpan
 
 PAGES = {
     str(path.relative_to(ROOT)): path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        ROOT / "docs" / "reference" / "task-files.md",
+    )
 }
-"""The pages that people wrote, by their paths; those in docs/reference/ are made from the code."""
+"""The pages that people wrote, by their paths; others in docs/reference/ are made from the code."""
 _BLOCK = re.compile(r"^```(console|toml|python)\n(.*?)^```", re.M | re.S)
 
 

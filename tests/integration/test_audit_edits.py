@@ -139,7 +139,7 @@ def test_what_cannot_be_told_has_its_reason_and_remedy(case: str, tmp_path: Path
     reason = {
         "rest": "edits of its texts were not mined",
         "deleted": "an earlier version of its text is withheld",
-        "foreign": "a text of the row is none that was mined",
+        "foreign": "a text of the row differs from what was mined",
     }[case]
     assert (found["verdict"], found["case"]) == ("found", "when-unknown")
     assert reason in found["why"]

@@ -47,7 +47,7 @@ def test_precedents_come_from_the_history_at_hand(tmp_path: Path) -> None:
     (count,) = result.findings
     assert count.cases == {"determined": 1, "open": 1}
     assert count.untold == {
-        "not every demand is stated, and the code before is not at hand. "
+        "not every demand is stated, and the code before the fix is not available. "
         "Run goldpan clone --repo mill/grain": 1
     }
     evidence = read_table(workspace.findings(file))["evidence"][0].as_py()

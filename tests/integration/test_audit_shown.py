@@ -92,7 +92,7 @@ def test_a_page_beside_the_card_tells_rows_with_findings_from_the_evidence(lab: 
     assert "- place-in-issue: **found**. partly: 0 of 1 files" in evidence
     assert "block in body, 2023-01-22" in evidence
     assert 'return "-+-".join("-" * width for width in widths)' in evidence
-    assert "solution-in-issue cannot judge 2: the fix adds no line" in page
+    assert "solution-in-issue cannot judge 2: the fix adds no distinctive line" in page
 
 
 def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspace) -> None:

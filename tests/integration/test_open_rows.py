@@ -75,30 +75,30 @@ def visit(browser: Browser, address: str, scheme: str = "light") -> None:
 
 def test_people_see_search_and_sort_many_rows(browser: Browser, address: str) -> None:
     visit(browser, address)
-    browser.until(f"{CELLS} > 0", 60)
+    browser.until(f"{CELLS} > 0")
     text = browser.ask("document.body.innerText") + browser.ask(TEXT)
     assert f"{ROWS:,} rows" in browser.ask(seen("all.map(one => one.innerText).join(' ')"))
     assert "qa:lab/rows#0" in text
     assert "qa:lab/rows#20" not in text  # the next page
     charts = seen("all.filter(one => one.tagName === 'svg' || one.tagName === 'CANVAS').length")
-    browser.until(f"{charts} > 5", 60)
+    browser.until(f"{charts} > 5")
     box = seen("all.find(one => one.placeholder === 'Search...').focus()")
     browser.ask(box)
     browser.call("Input.insertText", text="The needle")
-    browser.until(f"{TEXT}.includes('qa:lab/rows#{ROWS - 1}')", 60)
+    browser.until(f"{TEXT}.includes('qa:lab/rows#{ROWS - 1}')")
 
 
 def test_hostile_texts_are_texts_and_nothing_outside_is_asked(
     browser: Browser, address: str
 ) -> None:
     visit(browser, address, "dark")
-    browser.until(f"{CELLS} > 0", 60)
-    browser.until(f"{TEXT}.includes('pixel.png')", 60)
+    browser.until(f"{CELLS} > 0")
+    browser.until(f"{TEXT}.includes('pixel.png')")
     assert "<script>" in browser.ask(TEXT)
     pages = [f"{address}/row/{number}" for number in range(len(PICTURES))]
     for page in pages:
         browser.call("Page.navigate", url=page)
-        browser.until("document.querySelector('h1') !== null", 60)
+        browser.until("document.querySelector('h1') !== null")
         assert browser.ask("document.title").startswith("qa:lab/rows#")
         assert browser.ask("document.querySelectorAll('script, img, iframe').length") == 0
     requests = browser.events_of("Network.requestWillBeSent")
@@ -119,7 +119,7 @@ def test_hostile_texts_are_texts_and_nothing_outside_is_asked(
 
 def test_a_row_has_a_page_with_its_columns_and_sources(browser: Browser, address: str) -> None:
     visit(browser, f"{address}/row/5")
-    browser.until("document.querySelector('#sources') !== null", 60)
+    browser.until("document.querySelector('#sources') !== null")
     assert browser.ask("document.querySelector('h1').innerText") == "qa:lab/rows#5"
     names = browser.ask("[...document.querySelectorAll('#row > dl > dt')].map(e => e.innerText)")
     assert {"split", "title", "answer", "dialogue", "raw"} <= set(names)
@@ -152,7 +152,7 @@ def test_what_cannot_be_opened_is_told(tmp_path: Path, address: str) -> None:
     taken = address.rpartition(":")[2]
     for words, sentence in {
         ("qa", "--port", taken): f"Port {taken} of this machine cannot be used",
-        ("qa", "--project", "p"): "There are a dataset and --project",
+        ("qa", "--project", "p"): "A dataset and --project cannot be opened together",
         ("answers",): "There is no directory",
     }.items():
         done = attempt("open", *words, "--no-browser", "--workspace", str(workspace))

@@ -341,7 +341,7 @@ def test_a_directory_without_a_dataset_is_named(tmp_path: Path) -> None:
     strange = tmp_path / "strange" / "data"
     strange.mkdir(parents=True)
     pq.write_table(pa.table({"id": ["x"]}), strange / "train.parquet")
-    with pytest.raises(DatasetError, match="holds no kind of dataset that is known"):
+    with pytest.raises(DatasetError, match="holds no known kind of dataset"):
         report(workspace, [strange.parent])
     (strange / "train.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(DatasetError, match="strange cannot be read"):

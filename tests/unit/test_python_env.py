@@ -150,7 +150,7 @@ def test_without_uv_nothing_is_read_and_doctor_tells(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     lab = goldpan.Workspace(tmp_path)
-    remedy = r'uv, which is not installed\. Run pip install .*verif'
+    remedy = r"uv, which is not installed\. Run pip install .*verif"
     with pytest.raises(GoldpanError, match=remedy):
         lab.verify(tmp_path / "nothing")
     with pytest.raises(GoldpanError, match="uv, which is not installed"):

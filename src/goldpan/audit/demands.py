@@ -71,7 +71,7 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
     try:
         fixed, tested = read_added(patch, shared), read_added(tests, shared)
     except ValueError:
-        return Finding(NAME, "cannot-tell", "its patches are no git diffs", remedy=remedy)
+        return Finding(NAME, "cannot-tell", "its patches are not git diffs", remedy=remedy)
     except UsageError as error:
         return Finding(NAME, "cannot-tell", error.problem, remedy=error.remedy)
     if not fixed.paths or not tested.paths:
@@ -85,7 +85,7 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
     others = [demand for demand, span in stated.items() if not span]
     code = fix.code() if fix and others else None
     if others and code is None:
-        why = "not every demand is stated, and the code before is not at hand"
+        why = "not every demand is stated, and the code before the fix is not available"
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Give rows with a repo"
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
     if code is not None:

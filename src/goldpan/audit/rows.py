@@ -146,7 +146,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 _OF_PULL = {"pull_title": "title", "pull_body": "body"}
 NOT_READ = "the repository was not mined"
-_OTHER = "a text of the row is none that was mined"
+_OTHER = "a text of the row differs from what was mined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ class Histories(ExitStack):
             if not texts:
                 why, remedy = "the row names no issue that was mined", "Give rows with issue"
             elif at is None:
-                why = "nothing tells when its fix was begun"
+                why = "it is unknown when its fix was begun"
             times.append(Times(at, texts, written.get(row.pull or 0, ()), fix, why, remedy))
         return times
 

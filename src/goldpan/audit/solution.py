@@ -72,7 +72,7 @@ def _with_case(row: Row, fix: Fix | None, found: Finding) -> Finding:
     if _is_found(row, fix, before):
         return replace(found, case="before-fix")
     if reasons := "; ".join(dict.fromkeys(why for _, _, why in versions if why)):
-        why = f"{found.why}, but since when is unknown: {reasons}"
+        why = f"{found.why}; when it was added is unknown: {reasons}"
         return replace(found, case="when-unknown", why=why, remedy=row.times.remedy)
     # Today's versions of the texts that existed then differ from them by edits alone.
     edited = tuple(text for text, earlier, _ in versions if earlier)
@@ -94,7 +94,7 @@ def _find(row: Row, fix: Fix | None) -> Finding:
         if links:
             return Finding(NAME, "found", _linked(links), tuple(links))
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Give rows with a git diff"
-        return Finding(NAME, "cannot-tell", "the change of the fix is not at hand", remedy=remedy)
+        return Finding(NAME, "cannot-tell", "the diff of the fix is not available", remedy=remedy)
     lines = [line for file in fix.files for line in file.added]
     telling = {line: tokens for line in lines if _is_telling(line, tokens := tokens_of(line))}
     streams = [(text, TokenText(text.text)) for text in row.texts]
@@ -110,7 +110,7 @@ def _find(row: Row, fix: Fix | None) -> Finding:
     share = quoted / total if total else None
     gists = tuple(span for text in row.texts for span in _gists(row, text))
     evidence = (*links, *blocks, *quotes.values(), *gists, *names)
-    why = f"{len(quotes):,} of {len(telling):,} telling lines of the fix are quoted"
+    why = f"{len(quotes):,} of {len(telling):,} distinctive lines of the fix are quoted"
     if links:
         return Finding(NAME, "found", _linked(links), evidence, value=share)
     if blocks:
@@ -118,10 +118,10 @@ def _find(row: Row, fix: Fix | None) -> Finding:
     if share is not None and share >= _SHARE and quoted >= _LEAST_QUOTED:
         return Finding(NAME, "found", why, evidence, value=share)
     if gists:
-        why = "a gist of the fix's author is linked, and what it holds is not at hand"
+        why = "a gist of the fix's author is linked, and its content is unknown"
         return Finding(NAME, "cannot-tell", why, evidence, "gist", "Read the gist", share)
     if not telling:
-        why = "the fix adds no line that could be told from others"
+        why = "the fix adds no distinctive line"
         return Finding(NAME, "cannot-tell", why, evidence, remedy="Read the row")
     return Finding(NAME, "not-found", why, evidence, value=share)
 
@@ -224,7 +224,7 @@ def _find_answer(row: Row) -> Finding:
     if share is not None and share >= _SHARE and quoted >= _LEAST_WORDS:
         return Finding(NAME, "found", why, evidence, value=share)
     if share is None:
-        why = "the answer has no sentence that could be told from others"
+        why = "the answer has no distinctive sentence"
         return Finding(NAME, "cannot-tell", why, remedy="Read the row")
     return Finding(NAME, "not-found", why, evidence, value=share)
 

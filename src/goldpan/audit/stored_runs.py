@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from math import hypot
 from operator import eq
 from pathlib import Path
@@ -38,7 +38,6 @@ from goldpan.evaluation.task_input import MODULES, PATHS, built_family, code_par
 NAME: FindingName = "measures-nothing"
 _FEWEST = 4
 """The fewest models that have to agree for an interval of the share on one side of half."""
-_MOST_MODELS = 1_000
 _BASELINES = frozenset(entry.name for entry in BASELINES)
 _RUN = "Run goldpan evaluate run --task {task} --model MODEL"
 _RESOLVED = "goldpan evaluate resolved DATASET --predictions FILE"
@@ -160,25 +159,18 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
             return Finding(NAME, "found", why, (), case, "", share.value, share.low, share.high)
         why += f", and {_FEWEST} would have to agree"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=outcomes.remedy)
-    value, low, high, needed = _discrimination(answered, outcomes)
+    value, low, high = _discrimination(answered, outcomes)
     why = (
-        f"{right:,} of {models:,} models solve it; the better half rather than the other by "
+        f"{right:,} of {models:,} models solve it; the better half of them minus the worse: "
         f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
     )
-    if needed:
-        why += f"; {count(needed, 'model')} would decide it"
     if high < 0:
         return Finding(NAME, "found", why, (), "reversed", "", value, low, high)
     return Finding(NAME, "not-found", why, (), "", "", value, low, high)
 
 
-def _discrimination(
-    answered: Mapping[str, bool], outcomes: Outcomes
-) -> tuple[float, float, float, int]:
-    """Return how much more of the better half solves a row, from -1 to 1, with its interval.
-
-    The last value is how many models would tell it from 0; 0 where these do, or none would.
-    """
+def _discrimination(answered: Mapping[str, bool], outcomes: Outcomes) -> tuple[float, float, float]:
+    """Return how much more of the better half solves a row, from -1 to 1, with its interval."""
     others = {
         name: (outcomes.right[name] - is_right) / max(1, len(outcomes.solved[name]) - 1)
         for name, is_right in answered.items()
@@ -188,32 +180,16 @@ def _discrimination(
     worse, better = (
         sum(answered[name] for name in part) / half for part in (ranked[:half], ranked[-half:])
     )
-    low, high = _newcombe(worse, better, half)
-    return better - worse, low, high, _models_to_tell(worse, better, half)
-
-
-def _newcombe(worse: float, better: float, half: int) -> tuple[float, float]:
-    """Return the 95 % interval of the difference of two shares, of so many models each."""
+    # Newcombe's interval of the difference of two shares.
     low, high = wilson(worse * half, half), wilson(better * half, half)
     assert low.low is not None and low.high is not None
     assert high.low is not None and high.high is not None
     difference = better - worse
     return (
+        difference,
         difference - hypot(better - high.low, low.high - worse),
         difference + hypot(high.high - better, worse - low.low),
     )
-
-
-@lru_cache
-def _models_to_tell(worse: float, better: float, half: int) -> int:
-    """Return the number of models with which the interval of the same difference excludes 0."""
-    if worse == better:
-        return 0
-    for more in range(half, _MOST_MODELS // 2 + 1):
-        low, high = _newcombe(worse, better, more)
-        if low > 0 or high < 0:
-            return 2 * more if more > half else 0
-    return 0
 
 
 def _is_blind(run: RunRecord, task: Task) -> bool:

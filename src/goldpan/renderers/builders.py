@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.builders.build import NOT_DRAWN, BuildResult
+from goldpan.builders.recipes import find_recipe
 from goldpan.builders.request import NOT
 from goldpan.core.result import Block, Line, Title, count, renders
 from goldpan.filters.basis import basis_sentences
@@ -22,9 +23,11 @@ def _built(result: BuildResult) -> Iterator[Block]:
         yield Line(f"  only {count(whole, 'row')} available, fewer than --limit {result.limit}")
     flagged = {name: number for name, number in result.dropped.items() if name.startswith(NOT)}
     looked_at = whole + result.dropped.get(NOT_DRAWN, 0) + sum(flagged.values())
+    explained = find_recipe(written.family.name).explained
     for reason, number in sorted(result.dropped.items()):
         if reason not in flagged:
-            yield Line(f"  {number:,} without an example: {reason}")
+            why = f" ({explained[reason]})" if reason in explained else ""
+            yield Line(f"  {number:,} without an example: {reason}{why}")
     for reason, number in flagged.items():
         yield Line(f"  {number:,} of {count(looked_at, 'row')} left out: {reason}")
     for name, verdicts in result.untold.items():
@@ -35,8 +38,9 @@ def _built(result: BuildResult) -> Iterator[Block]:
     for score in written.scores:
         yield Line(f"  {score.summary}")
     yield from written.dropped_blocks()
-    for kind, number in sorted(result.redacted.items()):
-        yield Line(f"  {number:,} redacted in texts: {kind}")
+    if result.redacted:
+        kinds = (f"{number:,} {kind}" for kind, number in sorted(result.redacted.items()))
+        yield Line(f"  redacted in texts: {', '.join(kinds)}")
     yield from map(Line, basis_sentences(result.basis))
     if result.replaced is not None:
         yield Line(f"It replaces {result.replaced}")

@@ -118,8 +118,8 @@ def _cautions(record: RunRecord) -> Iterator[str]:
     if record.in_part:
         yield f"Protocol {record.protocol.name} in part: {'; '.join(record.in_part)}"
     if 1 < scores.projects < MANY_PROJECTS:
-        others = "intervals hold on new rows of these, and others may differ"
-        yield f"The test is of {scores.projects} projects: {others}"
+        others = "intervals hold for new rows of these, not for other projects"
+        yield f"The test rows come from {scores.projects} projects: {others}"
     if scores.invalid:
         texts = [line(answer.raw, 60) for answer in record.answers.invalid if answer.raw]
         such = f", such as {', '.join(map(repr, texts[:_ANSWERS]))}" if texts else ""

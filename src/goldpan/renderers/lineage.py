@@ -12,6 +12,7 @@ from goldpan.lineage.check import CheckResult
 from goldpan.lineage.explain import Explanation
 from goldpan.lineage.trace import Trace
 from goldpan.miners.pairing import relation
+from goldpan.text.markdown import OBJECT
 
 _MOST_DEPENDENTS = 8
 _HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
@@ -117,7 +118,7 @@ def _evidence(pair: Mapping[str, Any], indent: str) -> Iterator[Block]:
     """Yield the texts that show that a pull request fixes an issue."""
     for evidence in pair["evidence"]:
         if evidence["excerpt"]:
-            yield Line(f"{indent}{evidence['where']}: {evidence['excerpt']}")
+            yield Line(f"{indent}{evidence['where']}: {_excerpt(evidence['excerpt'])}")
 
 
 def _reference(row: Mapping[str, Any]) -> str:
@@ -131,7 +132,12 @@ def _reference(row: Mapping[str, Any]) -> str:
     )
     note = ", ".join(note for note in notes if note)
     line = f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else "")
-    return f"{line}  {row['excerpt']}" if row["excerpt"] else line
+    return f"{line}  {_excerpt(row['excerpt'])}" if row["excerpt"] else line
+
+
+def _excerpt(text: str) -> str:
+    """Return a text in which dots stand for code and pictures."""
+    return text.replace(OBJECT, "...")
 
 
 def _name(repo: str | None, number: int | None, sha: str | None) -> str:

@@ -105,7 +105,7 @@ def draw_examples(
         family = _family(set(types))
         provenance = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
         if family is None and not provenance:
-            raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
+            raise DatasetError(f"{directory} holds no known kind of dataset", remedy)
         splits = {row["split_of_row"]: row["rows"] for row in rows(connection, _SPLITS)}
         name, health = directory.resolve().name, summarize(audit)
         if family is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,8 +149,7 @@ def open_page(
         from goldpan.annotation.studio.project import open_project
 
         address = open_project(self.layout, project).page
-    if browser:
-        webbrowser.open(address)
+    _show(address, browser)
     return OpenedPage(address)
 
 
@@ -162,12 +160,18 @@ def _open_rows(
     from goldpan.workspace.browsing import RowServer
 
     if project is not None:
-        raise UsageError("There are a dataset and --project", "Open one at a time")
+        raise UsageError("A dataset and --project cannot be opened together", "Give one of them")
     server = RowServer(lab.layout, find_dataset(lab, name), port)
     show([Line(f"{server.address} (Ctrl-C ends it)")])
-    if browser:
-        webbrowser.open(server.address)
+    _show(server.address, browser)
     server.serve()
+
+
+def _show(address: str, browser: bool) -> None:
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
 
 
 def _newest_report(root: Path) -> Path:

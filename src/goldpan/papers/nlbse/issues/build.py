@@ -98,8 +98,9 @@ def built(result: IssueTypeResult) -> Iterator[data.Block]:
         yield data.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
     for label, count in result.labels.items():
         yield data.Line(f"  {count:,} with the label {label}")
-    for kind, count in sorted(result.redacted.items()):
-        yield data.Line(f"  {count:,} redacted in texts: {kind}")
+    if result.redacted:
+        kinds = (f"{count:,} {kind}" for kind, count in sorted(result.redacted.items()))
+        yield data.Line(f"  redacted in texts: {', '.join(kinds)}")
     for written in result.written:
         yield data.Title(written.family.name, f": {written.rows:,} examples")
         yield written.table()
