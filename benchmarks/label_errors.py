@@ -66,7 +66,7 @@ def measure(data: TaskData, seed: int) -> Measured:
     seen = [row.id for row in ranked[: round(LOOKED_AT * len(ranked))]]
     corrected = {**planted, **{name: truth[name] for name in seen}}
     train, test = data.splits["train"], data.splits["test"]
-    features = Features(train, pa.concat_tables([train, test]), "neighbours")
+    features = Features(train, pa.concat_tables([train, test]), "neighbors")
     learned, tested = features.of(train), features.of(test)
 
     def predictions(labels: Labels) -> list[str]:

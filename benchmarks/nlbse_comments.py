@@ -35,7 +35,7 @@ from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, co
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
 FIFTHS = ("document", "document:1", "document:2", "document:3", "document:4")
-NEAR = ("--set", "context=neighbours")
+NEAR = ("--set", "context=neighbors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ class Entry:
 
 ENTRIES = (
     Entry("tfidf-svm, sentence alone", ("--model", "tfidf-svm"), quick=True),
-    Entry("tfidf-svm, neighbours", ("--model", "tfidf-svm", *NEAR), quick=True),
-    Entry("embeddings, neighbours", ("--model", "embeddings", *NEAR)),
-    Entry("ensemble, neighbours", ("--model", "ensemble", *NEAR), shown=True),
+    Entry("tfidf-svm, neighbors", ("--model", "tfidf-svm", *NEAR), quick=True),
+    Entry("embeddings, neighbors", ("--model", "embeddings", *NEAR)),
+    Entry("ensemble, neighbors", ("--model", "ensemble", *NEAR), shown=True),
     Entry("classes held out: tfidf-svm alone", ("--model", "tfidf-svm"), True, held_out=True),
     Entry(
-        "classes held out: tfidf-svm, neighbours",
+        "classes held out: tfidf-svm, neighbors",
         ("--model", "tfidf-svm", *NEAR),
         quick=True,
         held_out=True,
     ),
-    Entry("classes held out: ensemble, neighbours", ("--model", "ensemble", *NEAR), held_out=True),
+    Entry("classes held out: ensemble, neighbors", ("--model", "ensemble", *NEAR), held_out=True),
 )
 
 

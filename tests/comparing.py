@@ -26,7 +26,7 @@ from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.record import RunRecord, read_runs
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import Report
-from tests.evaluating import labelled, ran, replaced, rows
+from tests.evaluating import labeled, ran, replaced, rows
 from tests.shared_folder import made_once
 
 QUIET = Reporter(quiet=True)
@@ -49,9 +49,9 @@ class Scripted:
     """The share of rows to which it gives no valid answer."""
     seed: int = 0
 
-    def model(self, *, neighbours: bool = False) -> Model:
+    def model(self, *, neighbors: bool = False) -> Model:
         """Return it as a model."""
-        return Model(self.name, self.fit, dict(self.settings), uses_neighbours=neighbours)
+        return Model(self.name, self.fit, dict(self.settings), uses_neighbors=neighbors)
 
     def fit(self, lesson: TrainingContext) -> Scripted:
         """Know nothing but the seed; settings, where there are some, count as chosen."""
@@ -84,7 +84,7 @@ def two_labels(name: str = "requirement_type", train: int = 60, test: int = 60) 
     """Return rows of a task that bear its first label or its second."""
     task = find_task(name)
     names = dict(zip(find_task("requirement_type").label_names, task.label_names, strict=False))
-    pairs = [(text, names[label]) for text, label in labelled(train + test)]
+    pairs = [(text, names[label]) for text, label in labeled(train + test)]
     return split_rows(task, pairs, train)
 
 
@@ -134,7 +134,7 @@ def add_run(
     *,
     seed: int = 0,
     protocol: str = "default",
-    neighbours: bool = False,
+    neighbors: bool = False,
     silent: float = 0.0,
     wrong: Any = None,
     **settings: Any,
@@ -143,7 +143,7 @@ def add_run(
     target = target_column(data.task.type).name
     truths = {row["id"]: row[target] for table in data.splits.values() for row in table.to_pylist()}
     scripted = Scripted(name, truths, data.task.label_names, wrong, share, settings, silent)
-    model = scripted.model(neighbours=neighbours)
+    model = scripted.model(neighbors=neighbors)
     return ran(workspace.root, data, model, protocol, seed)
 
 

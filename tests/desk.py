@@ -32,7 +32,7 @@ class Desk(Browser):
         self.until("!location.pathname.startsWith('/user/')")
 
     def label(self, page: str) -> None:
-        """Open a project's labelling page."""
+        """Open a project's labeling page."""
         self.events = []
         self.call("Page.navigate", url=page)
         self.until("!!document.querySelector('.gp-page p, .gp-page td')")

@@ -27,7 +27,7 @@ _WORDS = {
 _FILLER = ("the", "system", "user", "of", "a", "gravel", "sieve", "record", "station", "creek")
 
 
-def labelled(count: int = 80, seed: int = 0) -> list[tuple[str, str]]:
+def labeled(count: int = 80, seed: int = 0) -> list[tuple[str, str]]:
     """Return texts with their label, evenly mixed."""
     names = find_task("requirement_type").label_names
     kinds = list(_WORDS.values())
@@ -63,7 +63,7 @@ def rows(task: Task, pairs: list[tuple[Any, Any]], *, start: int = 0) -> pa.Tabl
 
 def requirements(train: int = 80, test: int = 40) -> TaskData:
     """Return a binary task that can be learned."""
-    return rows_of("requirement_type", labelled(train + test), train)
+    return rows_of("requirement_type", labeled(train + test), train)
 
 
 def changed(data: TaskData, **facts: Any) -> TaskData:
@@ -84,7 +84,7 @@ def types(count: int = 160) -> list[tuple[str, str]]:
     names = list(words)
     return [
         (f"{words[names[index % 3]]} sieve {text}", names[index % 3])
-        for index, (text, _) in enumerate(labelled(count))
+        for index, (text, _) in enumerate(labeled(count))
     ]
 
 
@@ -95,7 +95,7 @@ def comments(count: int = 160) -> list[tuple[str, list[str]]]:
     words = {0: ("summary", [first]), 1: ("usage", [second]), 2: ("summary usage", [first, second])}
     return [
         (f"{words[index % 3][0]} {text}", words[index % 3][1])
-        for index, (text, _) in enumerate(labelled(count))
+        for index, (text, _) in enumerate(labeled(count))
     ]
 
 
@@ -103,7 +103,7 @@ def points(count: int = 160) -> list[tuple[str, float]]:
     """Return texts with a large or a small number."""
     return [
         ((f"rewrite everything {text}", 20.0) if index % 2 else (f"typo {text}", 1.0))
-        for index, (text, _) in enumerate(labelled(count))
+        for index, (text, _) in enumerate(labeled(count))
     ]
 
 

@@ -16,7 +16,7 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.model import Costs, TrainingContext
 from goldpan.evaluation.models.finetuned import Finetuned, finetuned
-from tests.evaluating import labelled, rows
+from tests.evaluating import labeled, rows
 from tests.places import ROOT
 from tests.tiny_models import tiny
 
@@ -44,7 +44,7 @@ def example_rows(name: str, count: int = 32) -> tuple[Task, pa.Table]:
     for at in range(count):
         match task.type:
             case "binary":
-                pairs.append(labelled(count)[at])
+                pairs.append(labeled(count)[at])
             case "multi-class":
                 pairs.append((("gravel", "sieve", "creek")[at % 3] * 3, names[at % 3]))
             case "multi-label":

@@ -9,7 +9,7 @@ from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.annotation.review.request import ReviewSettings
 from goldpan.core.settings.config import FILE_SETTINGS, Settings
 from goldpan.evaluation.finetune.job import TrainingSettings, find_recipe
-from goldpan.evaluation.model import catalogue
+from goldpan.evaluation.model import catalog
 from goldpan.evaluation.protocol import protocols
 
 _WORKSPACE = """\
@@ -52,7 +52,7 @@ def models_page() -> str:
         "Models and protocols",
         _MODELS,
         "## Models",
-        table(("model", ""), [(f"`{model.name}`", model.about) for model in catalogue().values()]),
+        table(("model", ""), [(f"`{model.name}`", model.about) for model in catalog().values()]),
         "## Fine-tuning",
         _TRAINING,
         _training(),

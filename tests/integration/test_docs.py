@@ -186,7 +186,7 @@ def test_every_page_is_in_the_menu_once() -> None:
     assert sorted(shown) == sorted(str(path.relative_to(docs)) for path in docs.rglob("*.md"))
 
 
-def test_the_site_has_the_colours_and_type_of_the_report() -> None:
+def test_the_site_has_the_colors_and_type_of_the_report() -> None:
     report = ROOT / "src" / "goldpan" / "report" / "templates" / "report.css"
     site = ROOT / "docs" / "stylesheets" / "report.css"
     light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(report))

@@ -15,7 +15,7 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.ensemble import own_words, shared_lines
 from goldpan.evaluation.record import RunRecord
-from tests.evaluating import comments, labelled, ran, requirements, rows, rows_of, types
+from tests.evaluating import comments, labeled, ran, requirements, rows, rows_of, types
 from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
@@ -68,8 +68,8 @@ def test_shared_lines_tell_types(tmp_path: Path) -> None:
 
 
 def test_one_label_of_two_and_several_labels(tmp_path: Path) -> None:
-    two = _run(tmp_path, requirements(), context="neighbours")
-    assert two.uses_neighbours
+    two = _run(tmp_path, requirements(), context="neighbors")
+    assert two.uses_neighbors
     assert (two.scores.value("macro_f1") or 0) > 0.7
     several = _run(tmp_path, rows_of("comment_type_python", comments(80), 60))
     assert (several.scores.value("micro_f1") or 0) > 0.9
@@ -78,7 +78,7 @@ def test_one_label_of_two_and_several_labels(tmp_path: Path) -> None:
 def test_answers_around_a_text_tell_what_its_words_do_not(tmp_path: Path) -> None:
     """Of five texts in a row that have one label, train has four; their words say nothing."""
     task = find_task("requirement_type")
-    words = [text for text, _ in labelled(240, seed=3)]
+    words = [text for text, _ in labeled(240, seed=3)]
     pairs = [
         (f"gravel {text.split()[0]}", task.label_names[at // 20 % 2])
         for at, text in enumerate(words)
@@ -89,7 +89,7 @@ def test_answers_around_a_text_tell_what_its_words_do_not(tmp_path: Path) -> Non
         task, {"train": every.filter(pc.invert(is_test)), "test": every.filter(is_test)}
     )
     near = _run(tmp_path, data, context="answers", folds=5).scores.value("macro_f1") or 0
-    alone = _run(tmp_path, data, context="neighbours").scores.value("macro_f1") or 0
+    alone = _run(tmp_path, data, context="neighbors").scores.value("macro_f1") or 0
     assert near > alone + 0.2
 
 

@@ -17,12 +17,12 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.model import catalogue, find_model
+from goldpan.evaluation.model import catalog, find_model
 from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
-    labelled,
+    labeled,
     learns_every_type,
     points,
     ran,
@@ -34,7 +34,7 @@ from tests.evaluating import (
 
 pytest.importorskip("sklearn")
 pytest.importorskip("xgboost")
-PAIRS = labelled(120)
+PAIRS = labeled(120)
 CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 
@@ -88,12 +88,12 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
     assert done.scores.value("smape") == pytest.approx(near, abs=0.05)
 
 
-def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) -> None:
+def test_rows_without_documents_have_no_neighbors_and_no_error(tmp_path: Path) -> None:
     data = requirements(120, 40)
     nobody = {
         name: replaced(table, document=[None] * len(table)) for name, table in data.splits.items()
     }
-    scored = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbours")
+    scored = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbors")
     assert (scored.value("macro_f1") or 0) > 0.8
 
 
@@ -110,19 +110,19 @@ def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None:
+def test_neighbors_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None:
     """Every second sentence is the same; only what stands before tells its category."""
     task = find_task("nlbse23_java_usage")
     yes, no = task.label_names
     pairs = []
-    for index, (text, _) in enumerate(labelled(200)):
+    for index, (text, _) in enumerate(labeled(200)):
         kind = ("call it so", yes) if index % 2 else ("it was written by", no)
         pairs += [(f"{kind[0]} {text}", no), ("as follows", kind[1])]
     made = _placed(rows(task, pairs))
     cut = 280
     data = task_data(task, {"train": made.slice(0, cut), "test": made.slice(cut)})
     alone = scores(tmp_path, data, "tfidf-svm").value("f1") or 0
-    around = scores(tmp_path, data, "tfidf-svm", context="neighbours").value("f1") or 0
+    around = scores(tmp_path, data, "tfidf-svm", context="neighbors").value("f1") or 0
     assert around > 0.9
     assert around > alone + 0.2
 
@@ -161,7 +161,7 @@ def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_every_model_is_described() -> None:
-    assert all(entry.about.endswith(".") for entry in catalogue().values())
+    assert all(entry.about.endswith(".") for entry in catalog().values())
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))
@@ -188,7 +188,7 @@ def test_texts_without_words_are_refused(name: str, tmp_path: Path) -> None:
         ran(tmp_path, data, name, replace(find_protocol("default"), validation="test"))
 
 
-def test_neighbours_in_scripts_without_spaces_are_read(tmp_path: Path) -> None:
+def test_neighbors_in_scripts_without_spaces_are_read(tmp_path: Path) -> None:
     """No word stands in two texts, and pieces of words do."""
     words = {"functional": "\u7cfb\u7edf\u5e94\u5f53", "non-functional": "\u5feb\u901f"}
     pairs = [
@@ -196,4 +196,4 @@ def test_neighbours_in_scripts_without_spaces_are_read(tmp_path: Path) -> None:
         for at, (_, label) in enumerate(PAIRS)
     ]
     data = rows_of("requirement_type", pairs, 80)
-    assert scores(tmp_path, data, "tfidf-lr", context="neighbours").value("macro_f1") == 1.0
+    assert scores(tmp_path, data, "tfidf-lr", context="neighbors").value("macro_f1") == 1.0

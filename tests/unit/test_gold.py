@@ -46,10 +46,10 @@ def rows(tmp_path: Path, *items: tuple[str, int, int]) -> list[Path]:
     return [path]
 
 
-def test_rows_are_scored_where_they_are_labelled(tmp_path: Path) -> None:
+def test_rows_are_scored_where_they_are_labeled(tmp_path: Path) -> None:
     files = rows(tmp_path, ("O/R", 1, 11), ("o/r", 2, 21), ("o/r", 4, 41), ("o/r", 9, 91))
     score = score_labels(files, read_gold(gold_file(tmp_path)))
-    assert (score.rows, score.labelled) == (4, 3)
+    assert (score.rows, score.labeled) == (4, 3)
     assert score.labels == {"answers": 1, "partly": 1, "not": 1}
     assert score.right.value == pytest.approx(1 / 3)
     assert score.at_least_partly.value == pytest.approx(2 / 3)
@@ -61,13 +61,13 @@ def test_rows_are_scored_where_they_are_labelled(tmp_path: Path) -> None:
 def test_one_half(tmp_path: Path) -> None:
     files = rows(tmp_path, ("o/r", 1, 11), ("o/r", 3, 31))
     score = score_labels(files, read_gold(gold_file(tmp_path), "test"))
-    assert (score.half, score.labelled, score.right.value) == ("test", 1, 1.0)
+    assert (score.half, score.labeled, score.right.value) == ("test", 1, 1.0)
     assert score.right.low is not None and score.right.low < 0.3  # one row proves little
 
 
-def test_what_nobody_labelled_cannot_be_told(tmp_path: Path) -> None:
+def test_what_nobody_labeled_cannot_be_told(tmp_path: Path) -> None:
     score = score_labels(rows(tmp_path, ("x/y", 1, 1)), read_gold(gold_file(tmp_path)))
-    assert (score.labelled, score.right.value, score.kept.value) == (0, None, None)
+    assert (score.labeled, score.right.value, score.kept.value) == (0, None, None)
 
 
 @pytest.mark.parametrize(

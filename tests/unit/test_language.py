@@ -75,7 +75,7 @@ SHORT: tuple[tuple[str | None, str], ...] = (
     ("nl", "Het programma loopt vast wanneer ik een leeg bestand open"),
     ("tr", "Dosyayı açtığımda program çöküyor ve hiçbir hata mesajı göstermiyor"),
     ("cs", "Program spadne při otevření prázdného souboru a nezobrazí žádnou chybu"),
-    ("sv", "Programmet kraschar när jag öppnar en tom fil och inget fel visas"),
+    ("sv", "Programt kraschar när jag öppnar en tom fil och inget fel visas"),
     ("el", "Το πρόγραμμα τερματίζεται όταν ανοίγω ένα κενό αρχείο"),
     ("he", "התוכנה קורסת כשאני פותח קובץ ריק במחשב שלי"),
     ("th", "โปรแกรมหยุดทำงานเมื่อเปิดไฟล์ว่าง"),
@@ -207,7 +207,7 @@ def test_english_in_a_few_letters_passes_for_no_other_language(text: str) -> Non
     ("language", "text"),
     [
         ("de", "Fehler beim Laden der Datei"),
-        ("fr", "Le programme ne fonctionne plus"),
+        ("fr", "Le program ne fonctionne plus"),
         ("es", "No se puede abrir el archivo"),
         ("it", "Non riesco ad aprire il file"),
         ("nl", "Kan geen verbinding maken met de server"),

@@ -38,7 +38,7 @@ from tests.filtering import LONG, REPO, build, dropped, issue, judge
         "This was already reported as #2.",
         "Closing as a duplicate.",
         "Closing in favor of #2.",
-        "I'll close this one in favour of #2",
+        "I'll close this one in favor of #2",
         "Superseded by #2, let us go on there",
         "This is tracked in #2.",
         "Already answered in #2",

@@ -129,7 +129,7 @@ def _without_crlf(lines: list[str]) -> list[str]:
 
 
 def _changed(olds: Sequence[_CellText], news: Sequence[_CellText]) -> list[DiffRow]:
-    """Return the rows of neighbouring deleted and inserted lines, those alike side by side."""
+    """Return the rows of neighboring deleted and inserted lines, those alike side by side."""
     rows: list[DiffRow] = []
     old = new = 0
     for left, right in (*_alike(olds, news), (len(olds), len(news))):

@@ -106,7 +106,7 @@ def _in_base64(data: bytes) -> Iterator[str]:
 
     for before in range(3):
         coded = base64.b64encode(bytes(before) + data + bytes(-(before + len(data)) % 3)).decode()
-        # The signs at both ends depend on the neighbours too.
+        # The signs at both ends depend on the neighbors too.
         first = -(-before * 8 // 6)
         last = (before + len(data)) * 8 // 6
         yield coded[first:last]

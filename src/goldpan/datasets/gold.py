@@ -1,13 +1,13 @@
-"""Scores the labels of a dataset against a gold set: items labelled by reading.
+"""Scores the labels of a dataset against a gold set: items labeled by reading.
 
 A gold set is a CSV file with the columns `repo`, `issue`, `label` and one of `comment_id`, for
 answers (answers, partly, not, cannot-tell), `pull`, for fix pairs (fixes, partly, not,
 cannot-tell), and `changed_path`, for the file that a fix changed (right, wrong, cannot-tell). A
 column `half` may separate the rows that rules were made on (`dev`) from the others (`test`).
 
-With a column `reader` it holds judgements of a sample, a line for each row and reader, as
+With a column `reader` it holds judgments of a sample, a line for each row and reader, as
 `goldpan evaluate labels --sample` keeps them. By `seed` and `sample`, the rows are drawn again from
-any dataset, and only judgements of these count.
+any dataset, and only judgments of these count.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class RowJudgement:
-    """One reader's judgement of one row of a sample."""
+class RowJudgment:
+    """One reader's judgment of one row of a sample."""
 
     item: Item
     reader: str
@@ -93,7 +93,7 @@ class Gold:
     half: str | None
     labels: Mapping[Item, str]
     by_reader: Mapping[Item, Mapping[str, str]] = field(default_factory=dict)
-    """The judgements of each reader on each row, where it holds those of a sample."""
+    """The judgments of each reader on each row, where it holds those of a sample."""
     seed: int = 0
     """The seed of the sample."""
     size: int = 0
@@ -130,7 +130,7 @@ class SampleScore:
     cannot_tell: int
     """Judged rows that their readers could not decide."""
     differing: int
-    """Judged rows without a majority of readers: the less favourable judgement counts."""
+    """Judged rows without a majority of readers: the less favorable judgment counts."""
     elsewhere: int
     """Further judged rows: gone, changed since, not drawn of this dataset, or of another one."""
     readers: Mapping[str, int]
@@ -152,9 +152,9 @@ class GoldScore(Result):
     rows: int
     """Rows of the dataset."""
     labels: Mapping[str, int]
-    """The number of labelled rows with each label, from right to wrong."""
+    """The number of labeled rows with each label, from right to wrong."""
     right: Estimate
-    """The share of labelled rows that are right, with its 95 % interval (Wilson)."""
+    """The share of labeled rows that are right, with its 95 % interval (Wilson)."""
     at_least_partly: Estimate
     """The share that is right at least in part."""
     there: int
@@ -165,15 +165,15 @@ class GoldScore(Result):
     """The drawing and the reading of the rows, where the gold set is a sample."""
 
     @property
-    def labelled(self) -> int:
+    def labeled(self) -> int:
         """Rows that the gold set labels."""
         return sum(self.labels.values())
 
     @property
     def summary(self) -> str:
-        """How many rows were judged, and how many judgements are of other rows."""
+        """How many rows were judged, and how many judgments are of other rows."""
         if self.sample is None:
-            return f"{self.gold}: {self.labelled:,} of {self.rows:,} rows labelled"
+            return f"{self.gold}: {self.labeled:,} of {self.rows:,} rows labeled"
         judged = f"{self.gold}: {self.sample.read:,} of {self.sample.drawn:,} rows judged"
         if not self.sample.elsewhere:
             return judged
@@ -193,15 +193,15 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     if rows and "reader" in rows[0]:
         if half is not None:
             raise UsageError(f"{path} is a sample, which has no halves", "Leave --half out")
-        judgements = _judgements(path, rows, kind)
+        judgments = _judgments(path, rows, kind)
         by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
-        for each in judgements:
+        for each in judgments:
             by_reader[each.item][each.reader] = each.label
         labels = {item: _settled(votes.values(), kind)[0] for item, votes in by_reader.items()}
-        size = max(each.sample for each in judgements)
-        seed = judgements[0].seed
-        strata = {each.item: each.stratum for each in judgements if each.stratum}
-        sizes = {each.stratum: each.stratum_rows for each in judgements if each.stratum}
+        size = max(each.sample for each in judgments)
+        seed = judgments[0].seed
+        strata = {each.item: each.stratum for each in judgments if each.stratum}
+        sizes = {each.stratum: each.stratum_rows for each in judgments if each.stratum}
         name, digest = path.name, file_digest(path)
         return Gold(name, digest, kind, None, labels, by_reader, seed, size, strata, sizes)
     if half is not None and half not in {row.get("half") for row in rows}:
@@ -216,29 +216,29 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     return Gold(path.name, file_digest(path), kind, half, labels)
 
 
-def read_judgements(path: Path, kind: GoldKind) -> list[RowJudgement]:
-    """Return the judgements that a file holds, none where there is no file.
+def read_judgments(path: Path, kind: GoldKind) -> list[RowJudgment]:
+    """Return the judgments that a file holds, none where there is no file.
 
-    Raises `UsageError` where it holds something else, or judgements of another kind.
+    Raises `UsageError` where it holds something else, or judgments of another kind.
     """
     if not path.exists():
         return []
     rows, found = _read(path)
     if found != kind or "reader" not in rows[0]:
-        content = f"judgements of {found.name}" if "reader" in rows[0] else "a gold set of its own"
+        content = f"judgments of {found.name}" if "reader" in rows[0] else "a gold set of its own"
         raise UsageError(f"{path} holds {content}", "Give another file with --output")
-    return _judgements(path, rows, kind)
+    return _judgments(path, rows, kind)
 
 
-def keep_judgement(path: Path, kind: GoldKind, judgement: RowJudgement) -> None:
-    """Write a judgement into a file, in place of its reader's earlier one on the same row.
+def keep_judgment(path: Path, kind: GoldKind, judgment: RowJudgment) -> None:
+    """Write a judgment into a file, in place of its reader's earlier one on the same row.
 
     A lock keeps other processes from writing at the same time.
     """
     with hold_lock(path.with_name(f".{path.name}.lock")):
-        kept = {(old.item, old.reader): old for old in read_judgements(path, kind)}
-        kept[judgement.item, judgement.reader] = judgement
-        columns = [*_JUDGEMENT_COLUMNS, *(_STRATUM_COLUMNS if judgement.stratum else ())]
+        kept = {(old.item, old.reader): old for old in read_judgments(path, kind)}
+        kept[judgment.item, judgment.reader] = judgment
+        columns = [*_JUDGMENT_COLUMNS, *(_STRATUM_COLUMNS if judgment.stratum else ())]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["repo", "issue", kind.gold_column, *columns])
@@ -247,7 +247,7 @@ def keep_judgement(path: Path, kind: GoldKind, judgement: RowJudgement) -> None:
         write_whole(path, text.getvalue().encode())
 
 
-_JUDGEMENT_COLUMNS = ("reader", "label", "note", "dataset", "seed", "sample")
+_JUDGMENT_COLUMNS = ("reader", "label", "note", "dataset", "seed", "sample")
 _STRATUM_COLUMNS = ("stratum", "stratum_rows")
 
 
@@ -283,10 +283,8 @@ def _item(path: Path, line: int, row: Mapping[str, str], kind: GoldKind) -> Item
         raise UsageError(f"{path}, line {line}, holds no numbers: {row}", _REMEDY) from None
 
 
-def _judgements(
-    path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind
-) -> list[RowJudgement]:
-    found: list[RowJudgement] = []
+def _judgments(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -> list[RowJudgment]:
+    found: list[RowJudgment] = []
     for line, row in enumerate(rows, 2):
         item = _item(path, line, row, kind)
         try:
@@ -301,18 +299,18 @@ def _judgements(
             or (found and (seed, bool(stratum)) != (found[0].seed, bool(found[0].stratum)))
         ):
             raise UsageError(
-                f"{path}, line {line}, is no judgement of one sample: {dict(row)}",
+                f"{path}, line {line}, is no judgment of one sample: {dict(row)}",
                 f"Correct it: a reader, a label of {', '.join(kind.labels)} or {CANNOT_TELL}, "
                 "and the seed and the size of all other lines",
             )
         note, dataset = row.get("note") or "", row.get("dataset") or ""
         told = (item, row["reader"], row["label"], note, dataset, seed, size)
-        found.append(RowJudgement(*told, stratum, stratum_rows))
+        found.append(RowJudgment(*told, stratum, stratum_rows))
     return found
 
 
 def _settled(votes: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
-    """Return the label of most readers and True, or without a majority the least favourable."""
+    """Return the label of most readers and True, or without a majority the least favorable."""
     counts = Counter(votes)
     label, count = counts.most_common(1)[0]
     if count * 2 > counts.total():

@@ -301,8 +301,8 @@ def _state_labels(record: DatasetRecord) -> LabelStatement:
     threshold = f", with at least {card.label_threshold}" if card.label_threshold else ""
     measured_on: _Measured = "nothing"
     accuracy = "Their accuracy was not measured."
-    judged = [score for score in written.scores if score.labelled]
-    others = [score.gold for score in written.scores if not score.labelled]
+    judged = [score for score in written.scores if score.labeled]
+    others = [score.gold for score in written.scores if not score.labeled]
     if judged:
         measured_on = "sample" if judged[0].sample else "gold set"
         accuracy = " ".join(map(_of_gold, judged))
@@ -312,7 +312,7 @@ def _state_labels(record: DatasetRecord) -> LabelStatement:
     elif measured := card.label_accuracy(written):
         measured_on, accuracy = "other repositories", f"{measured}."
     if others:
-        accuracy += f" No judgement in {' and '.join(others)} decides on any of these rows."
+        accuracy += f" No judgment in {' and '.join(others)} decides on any of these rows."
     answered = "" if card.eligible is None else f", of which somebody answered {card.eligible:,}"
     return LabelStatement(
         card.label_rule,
@@ -335,7 +335,7 @@ def _of_gold(score: GoldScore) -> str:
     if "partly" in score.labels:
         shares += f", {score.at_least_partly.percent()} at least in part"
     if score.sample is None:
-        return f"Of {score.labelled:,} rows in the gold set {score.gold}, {shares}."
+        return f"Of {score.labeled:,} rows in the gold set {score.gold}, {shares}."
     undecided = score.sample.cannot_tell
     rest = f" {undecided:,} could not be judged." if undecided else ""
     return f"{_reading(score.sample)}: {shares}.{rest}"

@@ -43,7 +43,7 @@ class MinedSource:
     """When the last one came."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the inputs, by names that hold on any machine: raw/run-0001.zst; tables over all
-    that was judged; verdicts, duplicates, reviews and annotations/PROJECT of the judgements;
+    that was judged; verdicts, duplicates, reviews and annotations/PROJECT of the judgments;
     verification over the records of tests with their logs; of a history the commit of its default
     branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None

@@ -75,7 +75,7 @@ class LabelErrors(Result):
     folds: int
     seed: int
     context: str
-    """Context that models read beside the text: neighbours, or none."""
+    """Context that models read beside the text: neighbors, or none."""
     right_out_of_fold: float
     """The share of decisions that the models would have made as the labels say: where it is low,
     so is the worth of the order."""
@@ -104,7 +104,7 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
         raise EvaluationError(
             f"All rows of {task.name} have the same text", "Import rows with different texts"
         )
-    context = "neighbours" if any(rows["document"].to_pylist()) else "none"
+    context = "neighbors" if any(rows["document"].to_pylist()) else "none"
     matrix = Features(rows, rows, context).of(rows)
     decisions = _decisions(task, rows)
     margins = np.empty((len(texts), len(decisions)))
@@ -117,7 +117,7 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     worst = margins.argmin(axis=1)
     least = margins.min(axis=1)
     suspect: npt.NDArray[np.bool_] = np.any(flagged, axis=1)
-    labelled = _label_sets(task, rows)
+    labeled = _label_sets(task, rows)
     ids = rows["id"].to_pylist()
     order = sorted(range(len(ids)), key=lambda row: (least[row], ids[row]))
     names = list(decisions)
@@ -125,8 +125,8 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
         RankedLabel(
             ids[row],
             splits[row],
-            labelled[row],
-            _suggested(task, labelled[row], names[worst[row]], int(other[row, worst[row]])),
+            labeled[row],
+            _suggested(task, labeled[row], names[worst[row]], int(other[row, worst[row]])),
             round(float(least[row]), 6),
             bool(suspect[row]),
             " ".join(texts[row][:_EXCERPT].split()),
@@ -152,16 +152,16 @@ def _label_sets(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
 
 def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
     """Return the decisions on each row as numbers: its one label, or each label or not."""
-    labelled, names = _label_sets(task, rows), task.label_names
+    labeled, names = _label_sets(task, rows), task.label_names
     if task.type == "multi-label":
         decisions = {
-            name: np.array([int(name in row) for row in labelled], np.int64) for name in names
+            name: np.array([int(name in row) for row in labeled], np.int64) for name in names
         }
         by_name = {
             name: labels for name, labels in decisions.items() if 0 < labels.sum() < len(labels)
         }
     else:
-        labels = np.array([names.index(row[0]) for row in labelled], np.int64)
+        labels = np.array([names.index(row[0]) for row in labeled], np.int64)
         by_name = {"": labels} if len(np.unique(labels)) > 1 else {}
     if not by_name:
         raise EvaluationError(

@@ -1,7 +1,7 @@
 """Models as runs use them, by name: they learn from rows with answers, then answer rows without.
 
 A model never sees the test answers. What it may see of the test rows beside their own texts is
-what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
+what `Unlabeled` holds: the texts around them, as a tool that comments code would have them.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TrainingContext:
     """Rows to choose by; None where the protocol has none."""
     whole_train: pa.Table
     """Train with what was carved out of it: for models that choose by cross-validation inside."""
-    unlabelled: pa.Table
+    unlabeled: pa.Table
     """All rows of the task, those of the test too, without targets; sorted by id."""
     seed: int
     directory: Path
@@ -142,7 +142,7 @@ class Model:
     fit: Callable[[TrainingContext], Fitted]
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Plain JSON data."""
-    uses_neighbours: bool = False
+    uses_neighbors: bool = False
     """True where the model reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
     """True where the model reads the dates of texts."""
@@ -194,7 +194,7 @@ def entry(
     """Return the entry of a model that is fitted with its settings; `facts` are those of `Model`.
 
     `choices` and `least` say which values of settings there are. A model with the setting
-    `context=neighbours` reads the texts around a row.
+    `context=neighbors` reads the texts around a row.
     """
 
     def make(overrides: Mapping[str, Any]) -> Model:
@@ -202,8 +202,8 @@ def entry(
         for key, known in (choices or {}).items():
             require_choice(name, settings, key, known)
         require_least(name, settings, **least or {})
-        around = settings.get("context") == "neighbours"
-        return Model(name, partial(fit, settings), settings, uses_neighbours=around, **facts)
+        around = settings.get("context") == "neighbors"
+        return Model(name, partial(fit, settings), settings, uses_neighbors=around, **facts)
 
     return ModelEntry(name, about, make)
 
@@ -332,7 +332,7 @@ def _own_models() -> dict[str, ModelEntry]:
 
 
 MODELS: Registry[ModelEntry] = Registry("model", _own_models, "model", order=lambda item: item[0])
-catalogue = MODELS.entries
+catalog = MODELS.entries
 
 
 def find_model(name: str, settings: Mapping[str, Any]) -> Model:

@@ -3,7 +3,7 @@
 Goldpan's own protocol lets nothing be chosen by the test. Those of papers are there to repeat
 what they did; each says its known defects, and reports show them.
 
-Where a source splits single rows, a test row has its neighbours in train, and often stands there
+Where a source splits single rows, a test row has its neighbors in train, and often stands there
 word for word. `hold_out` keeps the values of a column apart, for what a model is worth on new ones:
 
     document        a fifth of the documents is the test, drawn by a hash of their names, so that

@@ -117,7 +117,7 @@ class RunRecord(Result):
     """How the model came to be."""
     in_part: tuple[str, ...]
     """In what the run is less than its protocol asks for; empty where it follows it in whole."""
-    uses_neighbours: bool
+    uses_neighbors: bool
     """True if the model reads the texts around a row, those of test rows included."""
     uses_dates: bool
     """True if the model reads the date of a text."""

@@ -225,7 +225,7 @@ def _facts(
         "learned_from": _learned_from(answered),
         "learning": _learning(parts),
         "in_part": _gaps(data, model, protocol, parts),
-        "uses_neighbours": model.uses_neighbours,
+        "uses_neighbors": model.uses_neighbors,
         "uses_dates": model.uses_dates,
         "test_opened": max(part.opened for part in answered),
         "costs": Costs(**{name: round(value, 6) for name, value in asdict(costs).items()}),

@@ -156,7 +156,7 @@ def training_context(
         train=train,
         validation=validation,
         whole_train=whole,
-        unlabelled=every,
+        unlabeled=every,
         seed=seed,
         directory=work,
         reporter=reporter,

@@ -46,7 +46,7 @@ class Bots:
     """GitHub's account types that are bots."""
     login_rule: Literal["words", "contains"] = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
-    catalogue: bool = True
+    catalog: bool = True
     """True where the bots listed in `bots.toml` count."""
     logins: tuple[str, ...] = ()
     """More bots; letter case does not matter."""
@@ -69,7 +69,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalog:
     """The content of `bots.toml`."""
 
     logins: frozenset[str]
@@ -82,13 +82,13 @@ class Catalogue:
 
 
 @cache
-def catalogue() -> Catalogue:
-    """Return the catalogue of bots that ships with Goldpan."""
-    return read_toml(files("goldpan.filters") / "bots.toml").read(Catalogue)
+def catalog() -> Catalog:
+    """Return the catalog of bots that ships with Goldpan."""
+    return read_toml(files("goldpan.filters") / "bots.toml").read(Catalog)
 
 
 def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
-    """Return the sign of a bot's account: type, login or catalogue; None for people."""
+    """Return the sign of a bot's account: type, login or catalog; None for people."""
     lower = login.lower()
     if kind in bots.types:
         return "type"
@@ -100,8 +100,8 @@ def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
     elif _BOT_NAME.search(login):
         return "login"
     if lower in {name.lower() for name in bots.logins}:
-        return "catalogue"
-    return "catalogue" if bots.catalogue and lower in catalogue().logins else None
+        return "catalog"
+    return "catalog" if bots.catalog and lower in catalog().logins else None
 
 
 _AUTOMATIC = """
@@ -165,7 +165,7 @@ def show_kind(connection: duckdb.DuckDBPyConnection, kind: Literal["issue", "dis
 def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
     """Turn `all_texts` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
 
-    The last two have the sign of a bot as `robot_sign`: type, login, catalogue, response or
+    The last two have the sign of a bot as `robot_sign`: type, login, catalog, response or
     repeated. The first two show issues, and after `show_kind` what that says.
     """
     accounts = connection.execute(
@@ -178,7 +178,7 @@ def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
         if (sign := bot_sign(login, kind, bots)) is not None
     ]
     connection.register("found_accounts", pa.Table.from_pylist(signs, _SIGNS))
-    known = {"responses": bots.responses, "pattern": catalogue().pattern(), "start": _START}
+    known = {"responses": bots.responses, "pattern": catalog().pattern(), "start": _START}
     gists = {"variable": _VARIABLE, "compared": _COMPARED, "date": _DATE}
     repeats = {
         "repeated": bots.repeated,

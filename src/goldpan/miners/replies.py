@@ -1,4 +1,4 @@
-"""Requests to GitHub and the meaning of replies: the one judgement that REST and GraphQL share.
+"""Requests to GitHub and the meaning of replies: the one judgment that REST and GraphQL share.
 
 GitHub says the same thing in several ways. A secondary limit comes with status 200, 403 or 429,
 as JSON, among GraphQL's errors or as an HTML page; a primary one with or without a zero in

@@ -220,12 +220,12 @@ def _published(result: PublishResult) -> Iterator[Block]:
 @renders(GoldScore)
 def _scored(result: GoldScore) -> Iterator[Block]:
     part = f", half {result.half}" if result.half else ""
-    labeled = f"{result.labelled:,} of {count(result.rows, 'row')} labeled"
+    labeled = f"{result.labeled:,} of {count(result.rows, 'row')} labeled"
     yield Title(result.gold, f"{part}: {labeled}")
     if result.sample:
         yield from _reading(result.sample)
     counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
-    if not result.labelled:
+    if not result.labeled:
         yield Line("  no row of this dataset is in the gold set: was it made for another one?")
         return
     yield Line(f"  {result.kind}: {counts}")

@@ -148,7 +148,7 @@ class ModelRecipe(StrictModel):
     """As the tables print it."""
     kind: Literal["baseline", "fine-tuned", "prompted"]
     model: str = ""
-    """The name in Goldpan's catalogue, of baselines."""
+    """The name in Goldpan's catalog, of baselines."""
     hub: str = ""
     """OWNER/NAME of the weights on the Hugging Face Hub."""
     commit: Commit = ""

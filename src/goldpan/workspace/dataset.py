@@ -180,7 +180,7 @@ class Dataset(Result):
                 ) from None
 
     def score_labels(self, gold: str | Path, half: str | None = None) -> GoldScore:
-        """Score the rows against a gold set: a CSV file of answers or pairs labelled by reading.
+        """Score the rows against a gold set: a CSV file of answers or pairs labeled by reading.
 
         `half` takes the part ``dev`` or ``test`` of a gold set that has halves.
         """

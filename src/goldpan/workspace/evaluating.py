@@ -272,10 +272,10 @@ class Evaluate(Group):
 
         Example: goldpan evaluate models
         """
-        from goldpan.evaluation.model import catalogue
+        from goldpan.evaluation.model import catalog
 
         _ = self.lab.settings  # which load plugins
-        return Results(catalogue().values())
+        return Results(catalog().values())
 
     def protocols(self) -> Results[Protocol]:
         """List the evaluation protocols, with the known defects of those from papers.

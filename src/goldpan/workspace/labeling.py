@@ -54,7 +54,7 @@ def labels(
         subjects: With --sample, which rows are drawn: best-informed draws more of those of which
             stored reviews by models leave more doubt, and weights the estimate by their votes.
         reader (NAME): With --sample, who reads; each reader judges the same rows.
-        output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
+        output: With --sample, the CSV file of the judgments. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
             what its annotators said.
         url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve

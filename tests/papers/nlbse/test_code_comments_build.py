@@ -284,7 +284,7 @@ def test_decisions_of_people_become_labels(made: list[dict[str, Any]], tmp_path:
     assert labels[first] == (["expand", "usage"], "agreed")
     assert labels[second] == ([], "adjudicated")
     assert labels[rim] == (None, None)
-    assert len(labels) == 6 and built.tally.labelled == 2
+    assert len(labels) == 6 and built.tally.labeled == 2
     assert built.tally.left_out == {"decided-elsewhere": 1}
 
     strict = Annotations(required=("code-comment-java",))
@@ -293,9 +293,7 @@ def test_decisions_of_people_become_labels(made: list[dict[str, Any]], tmp_path:
     assert built.tally.left_out == {"decided-elsewhere": 1, "undecided": 4}
 
 
-def test_labelled_sentences_become_rows_of_tasks(
-    made: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_labeled_sentences_become_rows_of_tasks(made: list[dict[str, Any]], tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in made if row["language"] == "Java"]
     decisions = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
@@ -305,15 +303,15 @@ def test_labelled_sentences_become_rows_of_tasks(
 
     built = case.build(annotations=strict, task=several)
     data = read_task_data(built.written.directory, several)
-    labelled = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
-    texts = [(row["text"], row["labels"]) for row in labelled]
+    labeled = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
+    texts = [(row["text"], row["labels"]) for row in labeled]
     assert texts == [("holds water.", ["summary", "ownership"]), ("leaks.", [])]
-    assert labelled[0]["document"] == "src/Bowl.java:Bowl"
-    assert labelled[0]["source"] == f"{case.first}:src/Bowl.java:2"
+    assert labeled[0]["document"] == "src/Bowl.java:Bowl"
+    assert labeled[0]["source"] == f"{case.first}:src/Bowl.java:2"
 
     built = case.build(annotations=strict, task=binary)
-    labelled = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
-    labels = {row["text"]: row["label"] for row in labelled}
+    labeled = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
+    labels = {row["text"]: row["label"] for row in labeled}
     assert labels == {"holds water.": "ownership", "leaks.": "not ownership"}
     with pytest.raises(UsageError, match="not a task on code comments"):
         case.build(annotations=strict, task=find_task("se_entities"))

@@ -119,7 +119,7 @@ def test_other_labels_make_an_issue_ambiguous(tmp_path: Path) -> None:
 
 
 def test_labels_are_those_of_the_closing(tmp_path: Path) -> None:
-    """An issue that is closed as a bug, opened, labelled anew and closed again is no bug."""
+    """An issue that is closed as a bug, opened, labeled anew and closed again is no bug."""
     again = closing(1, event_id="20", labels=["enhancement"])
     write_hours(tmp_path, {0: [closing(1), closing(2)], 3: [again]})
     built = build(tmp_path, "default")

@@ -94,7 +94,7 @@ _TENTHS = [tenth / 10 for tenth in range(11)]
 
 
 class ReviewAnswer(BaseModel):
-    """One judgement. Evidence comes first: a model that has quoted judges better."""
+    """One judgment. Evidence comes first: a model that has quoted judges better."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

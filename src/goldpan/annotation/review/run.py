@@ -120,13 +120,13 @@ def run_review(
             None: Counter(),
         }
         reasons: Counter[str] = Counter()
-        judgements = planner.judgements()
+        judgments = planner.judgments()
         for repo, count in cases.repositories:
-            judged = list(islice(judgements, count))
-            for judgement in judged:
-                counts[judgement.decision.keep][judgement.prompt] += 1
+            judged = list(islice(judgments, count))
+            for judgment in judged:
+                counts[judgment.decision.keep][judgment.prompt] += 1
             reasons.update(each.decision.reason for each in judged if each.decision.reason)
-            rows = [verdict_row(judgement, profile.name) for judgement in judged]
+            rows = [verdict_row(judgment, profile.name) for judgment in judged]
             write_reviews(workspace, repo, profile.name, rows, reviewers(settings), store.seals())
     # A request that the endpoint does not take counts as answered where it takes others.
     answered = bool(planner.answered)

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgement
+from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgment
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.archive import lost_replies
@@ -34,10 +34,10 @@ def review_path(workspace: WorkspaceLayout, repo: str, profile: str) -> Path:
     return workspace.verdicts(repo, f"{profile}.{STAGE}")
 
 
-def verdict_row(judgement: ReviewJudgement, profile: str) -> dict[str, object]:
+def verdict_row(judgment: ReviewJudgment, profile: str) -> dict[str, object]:
     """Return the row of a decision on a subject."""
-    key = {name: getattr(judgement.case, name) for name in ("repo", "subject", *KEYS["pair"])}
-    return {**key, "decides": False, "profile": profile, **judgement.columns}
+    key = {name: getattr(judgment.case, name) for name in ("repo", "subject", *KEYS["pair"])}
+    return {**key, "decides": False, "profile": profile, **judgment.columns}
 
 
 def write_reviews(

@@ -36,7 +36,7 @@ NOT_ASKED = "not-asked"
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A voter's judgement of a case; no outcome where it was not asked yet."""
+    """A voter's judgment of a case; no outcome where it was not asked yet."""
 
     voter: Voter
     outcome: RequestOutcome[ReviewAnswer] | None
@@ -73,7 +73,7 @@ class ReviewDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewJudgement:
+class ReviewJudgment:
     """A case with the decision on it, the prompt and the settings."""
 
     case: ReviewItem
@@ -212,11 +212,11 @@ class ReviewPlanner(Planner[Shown, ReviewAnswer]):
         self._review = settings
         self._voters = voters(settings)
         self.answered = 0
-        """Votes in the judgements so far."""
+        """Votes in the judgments so far."""
         self.failed: Counter[tuple[str, str]] = Counter()
         """Votes that failed in them, with the endpoint's or the model's own words."""
 
-    def judgements(self) -> Iterator[ReviewJudgement]:
+    def judgments(self) -> Iterator[ReviewJudgment]:
         """Yield the decision on each case."""
         for case in self._cases:
             votes = []
@@ -230,7 +230,7 @@ class ReviewPlanner(Planner[Shown, ReviewAnswer]):
                         self.answered += 1
             prompt = prompt_of(case, self._review)
             digest = settings_digest(prompt, self._review)
-            yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
+            yield ReviewJudgment(case, decide(case, votes, self._review), prompt.name, digest)
 
     def subjects(self) -> dict[str, int]:
         """Return how many cases each prompt judges."""

@@ -74,7 +74,7 @@ class ServerProject(msgspec.Struct, frozen=True):
     id: Number
     description: str | None = None
     label_config: str | None = None
-    """The labelling configuration as XML."""
+    """The labeling configuration as XML."""
 
 
 class ServerTask(msgspec.Struct, frozen=True):

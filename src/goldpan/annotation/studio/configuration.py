@@ -1,4 +1,4 @@
-"""Labelling configurations: the questions to annotators, and checks of their answers.
+"""Labeling configurations: the questions to annotators, and checks of their answers.
 
 Label Studio itself accepts choices that do not exist, names that are unknown, and answers that
 leave out what is required; so every answer is checked here.
@@ -69,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A labelling configuration: panels to look at, and questions."""
+    """A labeling configuration: panels to look at, and questions."""
 
     name: str
     xml: str

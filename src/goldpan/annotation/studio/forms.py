@@ -76,7 +76,7 @@ class Form:
     decides: str
     """The field that people have to agree on."""
     keeps: frozenset[str] = field(default_factory=frozenset)
-    """Its values that keep a subject; empty where the answer is a label, not a judgement."""
+    """Its values that keep a subject; empty where the answer is a label, not a judgment."""
     language: str | None = None
     """The programming language whose rows it asks about, where rows name theirs."""
     gold: Mapping[str, str] = field(default_factory=dict)

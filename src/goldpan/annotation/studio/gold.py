@@ -89,7 +89,7 @@ _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 @dataclass(frozen=True, slots=True)
 class GoldItem:
-    """An item that people labelled."""
+    """An item that people labeled."""
 
     item: Item
     repo: str
@@ -151,7 +151,7 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
             if items.setdefault(gold.item, gold).label != gold.label:
                 repo, issue, number = gold.item
                 raise UsageError(
-                    f"{repo}#{issue}, {_column(form)} {number}, is labelled twice, and differently",
+                    f"{repo}#{issue}, {_column(form)} {number}, is labeled twice, and differently",
                     "Leave one of the projects out",
                 )
     if not items:

@@ -1,6 +1,6 @@
 """Reading a sample of a dataset's rows in a terminal.
 
-Readers do not see the judgements of others. They are asked what the form for Label Studio asks, and
+Readers do not see the judgments of others. They are asked what the form for Label Studio asks, and
 texts stand behind a bar, so that nothing in them can pass for output of the program.
 """
 
@@ -16,7 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import count
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Terminal, clean
-from goldpan.datasets.gold import CANNOT_TELL, checked_reader, read_judgements
+from goldpan.datasets.gold import CANNOT_TELL, checked_reader, read_judgments
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:
@@ -25,7 +25,7 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
     Raises `UsageError` where rows are left and there is no terminal.
     """
     reader = checked_reader(reader)
-    kept = read_judgements(sample.path, sample.kind)
+    kept = read_judgments(sample.path, sample.kind)
     judged = {each.item for each in kept if each.reader == reader}
     left = [row for row in enumerate(sample.rows, 1) if row[1][0] not in judged]
     if left and not (sys.stdin.isatty() and sys.stderr.isatty()):

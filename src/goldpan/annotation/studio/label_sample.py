@@ -1,4 +1,4 @@
-"""A sample of a dataset's rows, drawn for people to judge; judgements are kept.
+"""A sample of a dataset's rows, drawn for people to judge; judgments are kept.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
 """
@@ -15,14 +15,7 @@ from typing import Any
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import allocate
-from goldpan.datasets.gold import (
-    KINDS,
-    GoldKind,
-    Item,
-    RowJudgement,
-    keep_judgement,
-    read_judgements,
-)
+from goldpan.datasets.gold import KINDS, GoldKind, Item, RowJudgment, keep_judgment, read_judgments
 from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
@@ -34,7 +27,7 @@ _ASKED: Mapping[str, tuple[GoldKind, str]] = {
     "code-edit": (_PAIRS, "fix-pair"),
     "issue-resolution": (_PAIRS, "fix-pair"),
 }
-"""The kind of judgement and the form, by the dataset's family."""
+"""The kind of judgment and the form, by the dataset's family."""
 _MOST_DOUBT = 0.5
 DOUBTS = {"keep": 0.3, "drop": 0.45, "undecided": 0.5, "another reply": 0.45, "none": 0.5}
 """Votes, with the standard deviation of a right label that is expected where a model votes so."""
@@ -44,7 +37,7 @@ Vote = Callable[[Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class LabelSample:
-    """Rows drawn from a dataset, and the file of the judgements of them."""
+    """Rows drawn from a dataset, and the file of the judgments of them."""
 
     kind: GoldKind
     form: Form
@@ -61,15 +54,15 @@ class LabelSample:
     """Rows of the dataset with each vote."""
 
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
-        """Keep a reader's judgement of a row in place of an earlier one."""
+        """Keep a reader's judgment of a row in place of an earlier one."""
         stratum = self.strata.get(item, "")
         told = (item, reader, label, note, self.dataset, self.seed, self.size)
-        judgement = RowJudgement(*told, stratum, self.stratum_rows.get(stratum, 0))
-        keep_judgement(self.path, self.kind, judgement)
+        judgment = RowJudgment(*told, stratum, self.stratum_rows.get(stratum, 0))
+        keep_judgment(self.path, self.kind, judgment)
 
 
 def readings_path(directory: Path) -> Path:
-    """Return the default file of judgements, which lies beside the dataset.
+    """Return the default file of judgments, which lies beside the dataset.
 
     The file for a dataset in the Hub's cache lies in the current folder.
     """
@@ -97,7 +90,7 @@ def draw_sample(
             "goldpan annotate",
         )
     kind, name = _ASKED[family]
-    form, kept = find_form(name), read_judgements(path, kind)
+    form, kept = find_form(name), read_judgments(path, kind)
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
     if kept and kept[0].seed != seed:
         raise UsageError(
@@ -106,7 +99,7 @@ def draw_sample(
         )
     if kept and not repos & {each.item[0] for each in kept}:
         raise UsageError(
-            f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
+            f"{path} holds judgments of another dataset, of {kept[0].item[0]}",
             "Give another file with --output",
         )
     if kept and bool(kept[0].stratum) != (vote is not None):

@@ -195,8 +195,8 @@ def push(
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
             for batch in _batches(tasks):
-                labelled = [task for task in batch if task.dataset_labels]
-                reference.add({task.key.subject_id: task.dataset_labels for task in labelled})
+                labeled = [task for task in batch if task.dataset_labels]
+                reference.add({task.key.subject_id: task.dataset_labels for task in labeled})
                 new: dict[str, dict[str, object]] = {}
                 for task in batch:
                     subject = task.key.subject_id

@@ -26,11 +26,11 @@ from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.samples import (
     HARNESSED,
     SHAPES,
-    Labelling,
-    find_labelling,
+    Labeling,
+    find_labeling,
     harbor_task,
     harness_files,
-    labelled_sample,
+    labeled_sample,
     require_family,
     sample_of,
     task_name,
@@ -199,10 +199,10 @@ def export_dataset(
     `DatasetError` where no row is left or the directory holds something else.
     """
     findings = findings if findings and to in _CARRIED else ExportedFindings()
-    labelling = None
+    labeling = None
     if family not in FAMILIES and to not in _PROVED:
-        labelling = find_labelling(dataset, family, tasks)
-    if labelling is None:
+        labeling = find_labeling(dataset, family, tasks)
+    if labeling is None:
         require_family(family, _families(to))
     if unverified and to != "swe-bench":
         raise UsageError(
@@ -217,7 +217,7 @@ def export_dataset(
         if to == "harbor":
             rows = {split: _write_tasks(writer, dataset, split) for split in splits}
         else:
-            convert = _converter(family, to, writer.left_out, labelling, findings, unverified)
+            convert = _converter(family, to, writer.left_out, labeling, findings, unverified)
             rows = {
                 split: writer.lines(f"{split}.jsonl", map(convert, stored_rows(dataset, split)))
                 for split in splits
@@ -226,7 +226,7 @@ def export_dataset(
         if not written:
             raise _nothing_left(dataset, to, writer.left_out)
         scored = next((split for split in _SCORED if split in written), written[0])
-        kind = family if labelling is None else labelling.kind
+        kind = family if labeling is None else labeling.kind
         for file, content in harness_files(to, task, kind, written, scored).items():
             writer.text(file, content)
     following = _next(to, task, output, scored)
@@ -245,7 +245,7 @@ def _converter(
     family: str,
     to: str,
     left_out: Counter[str],
-    labelling: Labelling | None,
+    labeling: Labeling | None,
     findings: ExportedFindings,
     unverified: bool,
 ) -> Callable[[Row], Mapping[str, Any] | None]:
@@ -266,7 +266,7 @@ def _converter(
 
     def to_sample(row: Row) -> Mapping[str, Any] | None:
         try:
-            sample = labelled_sample(labelling, row) if labelling else sample_of(family, row)
+            sample = labeled_sample(labeling, row) if labeling else sample_of(family, row)
             return SHAPES[to](replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
         except EditError:
             left_out["does-not-apply"] += 1

@@ -42,7 +42,7 @@ NO_LABEL = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Labelling:
+class Labeling:
     """The question that a classification dataset asks about a text."""
 
     kind: str
@@ -70,7 +70,7 @@ class Labelling:
         return ", ".join(name for name in self.labels if name in row[LABELS]) or NO_LABEL
 
 
-def find_labelling(dataset: Path, family: str, tasks: Path | None) -> Labelling | None:
+def find_labeling(dataset: Path, family: str, tasks: Path | None) -> Labeling | None:
     """Return the question of a classification dataset; None for any other dataset.
 
     Its task is shipped or lies in the directory `tasks`. For an unknown task, as in a stranger's
@@ -83,13 +83,13 @@ def find_labelling(dataset: Path, family: str, tasks: Path | None) -> Labelling 
         return None
     task = load_tasks(tasks).get(family)
     if task is not None and task.labels:
-        return Labelling(kind, task.definition, tuple(label.name for label in task.labels))
+        return Labeling(kind, task.definition, tuple(label.name for label in task.labels))
     found: set[str] = set()
     for path in paths:
         column = read_table(path, [kind])[kind]
         values = pc.list_flatten(column) if kind == LABELS else column
         found.update(value for value in pc.unique(values).to_pylist() if value is not None)
-    return Labelling(kind, "Classify the text.", tuple(sorted(found)))
+    return Labeling(kind, "Classify the text.", tuple(sorted(found)))
 
 
 Row = Mapping[str, Any]
@@ -126,10 +126,10 @@ def _edit_facts(row: Row) -> Facts:
     return {"file_before": before, "file_after": apply_edits(before, edits)}
 
 
-def labelled_sample(labelling: Labelling, row: Row) -> ExportSample:
+def labeled_sample(labeling: Labeling, row: Row) -> ExportSample:
     """Return a row of a classification dataset as a sample."""
     texts = _fenced([PromptPart("text", _prose(str(row["text"])))])
-    return ExportSample(str(row["id"]), labelling.instruction, texts, labelling.answer(row))
+    return ExportSample(str(row["id"]), labeling.instruction, texts, labeling.answer(row))
 
 
 def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> None:

@@ -264,7 +264,7 @@ class TaskHead(ABC):
     tokenizer: ModelTokenizer
     auto: ClassVar[str]
     """The class of transformers that loads it, behind `AutoModelFor`."""
-    labelled: ClassVar[bool] = False
+    labeled: ClassVar[bool] = False
     """True where it has an output a label; else its outputs are the model's vocabulary."""
 
     @abstractmethod

@@ -46,7 +46,7 @@ def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> Lo
         )
         head = _head(job, config, own_tokenizer)
         _check_kind(job, head, config, tokenizer)
-        if head.labelled:
+        if head.labeled:
             config.num_labels = len(job.task.labels) or 1
         # DeepSpeed keeps weights in float32 of its own, and adapters have theirs.
         short = half and (settings.lora or (settings.deepspeed != "none" and learned is None))

@@ -71,7 +71,7 @@ class SequenceHead(TaskHead):
 
     scale: Scale = Scale()
     auto = "SequenceClassification"
-    labelled = True
+    labeled = True
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return a row an example; longer texts lose their end."""

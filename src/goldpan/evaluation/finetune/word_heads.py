@@ -73,7 +73,7 @@ class TaggingHead(TaskHead):
     """A linear layer on the state of every token."""
 
     auto = "TokenClassification"
-    labelled = True
+    labeled = True
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the windows of all rows; a target for each token of a window."""

@@ -25,7 +25,7 @@ class AnswersAround(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, rows: Any, truth: Any) -> Self:
-        """Learn from rows and their answers, each read by what its neighbours were answered."""
+        """Learn from rows and their answers, each read by what its neighbors were answered."""
         self.classes_ = np.unique(truth)
         self._mean = float(np.mean(truth)) * 2 - 1
         self._answers: dict[float, dict[float, float]] = {}

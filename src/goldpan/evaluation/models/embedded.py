@@ -1,4 +1,4 @@
-"""A linear head on frozen embeddings of texts, with those of their neighbours if wanted.
+"""A linear head on frozen embeddings of texts, with those of their neighbors if wanted.
 
     WORKSPACE/cache/
     └── embeddings/DIGEST.npy     vectors of texts, by the texts and what made them
@@ -35,12 +35,12 @@ from goldpan.evaluation.model import (
     require_choice,
     require_least,
 )
-from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
+from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, place_facts
 from goldpan.evaluation.models.linear import LinearKind, Numbers, check_linear, fit_heads
 
 _NAME = "embeddings"
 _HEAD = LinearKind("logistic", (1.0, 4.0, 16.0, 64.0))
-_CONTEXTS = ("none", "neighbours")
+_CONTEXTS = ("none", "neighbors")
 _DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 _AT_ONCE = 512
 """Texts that are encoded between two signs of progress."""
@@ -98,13 +98,13 @@ class Encoder:
 
 
 class EmbeddedTexts:
-    """Embeddings of rows; of neighbours too where the context says so."""
+    """Embeddings of rows; of neighbors too where the context says so."""
 
-    def __init__(self, encoder: Encoder, unlabelled: pa.Table, context: str) -> None:
+    def __init__(self, encoder: Encoder, unlabeled: pa.Table, context: str) -> None:
         self._encoder = encoder
-        self._documents = Documents(unlabelled) if context == "neighbours" else None
+        self._documents = Documents(unlabeled) if context == "neighbors" else None
         # All at once: texts of like lengths share batches.
-        encoder.of(unlabelled["text"].to_pylist())
+        encoder.of(unlabeled["text"].to_pylist())
 
     def of(self, rows: pa.Table) -> Numbers:
         """Return a matrix of float64, a row a text."""
@@ -114,7 +114,7 @@ class EmbeddedTexts:
             around = self._documents.around(rows)
             for near in ([place.before for place in around], [place.after for place in around]):
                 has_text = np.array([bool(text) for text in near])[:, None]
-                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOUR)
+                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOR)
             parts.append(place_facts(texts, around) * PLACE)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
@@ -173,7 +173,7 @@ def load_encoder(directory: Path, tokens: int, layers: int = 1) -> Any:
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> EmbeddedTexts:
         encoder = Encoder(weights, settings["tokens"], context)
-        return EmbeddedTexts(encoder, context.unlabelled, settings["context"])
+        return EmbeddedTexts(encoder, context.unlabeled, settings["context"])
 
     return fit_heads(_HEAD, prepare, context, settings["folds"])
 
@@ -185,16 +185,16 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     weights = encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
-    around = settings["context"] == "neighbours"
+    around = settings["context"] == "neighbors"
     fit = partial(_fit, weights, settings)
-    return Model(_NAME, fit, settings, uses_neighbours=around, check=check_linear)
+    return Model(_NAME, fit, settings, uses_neighbors=around, check=check_linear)
 
 
 MODELS = (
     ModelEntry(
         _NAME,
         "Logistic regression, or ridge for numbers, on embeddings of a frozen encoder: "
-        "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts.",
+        "weights=minilm or weights=DIRECTORY; context=neighbors adds the surrounding texts.",
         _model,
     ),
 )

@@ -40,11 +40,11 @@ from goldpan.evaluation.model import (
     require_type,
 )
 from goldpan.evaluation.models.embedded import Encoder, units
-from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, Features, place_facts
+from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, Features, place_facts
 from goldpan.evaluation.models.linear import Numbers, fit_heads
 
 _NAME = "ensemble"
-_CONTEXTS = ("none", "neighbours", "answers")
+_CONTEXTS = ("none", "neighbors", "answers")
 _DEFAULTS = {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5}
 _MOST_ROWS = 8_000
 """The most rows of train: a kernel compares every two of them."""
@@ -104,11 +104,11 @@ class _Views:
     def __init__(
         self, weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     ) -> None:
-        rows, every = context.whole_train, context.unlabelled
+        rows, every = context.whole_train, context.unlabeled
         self._shared = shared_lines(rows["text"].to_pylist())
         self._known = frozenset(self._shared)
         self._reads_answers = settings["context"] == "answers"
-        around = "none" if settings["context"] == "none" else "neighbours"
+        around = "none" if settings["context"] == "none" else "neighbors"
         self._words = Features(self._own(rows), self._own(every), around)
         self._documents = Documents(self._own(every)) if around != "none" else None
         self._numbers: dict[tuple[str | None, str], int] = {}
@@ -157,7 +157,7 @@ class _Views:
             around = self._documents.around(own)
             for near in ([place.before for place in around], [place.after for place in around]):
                 has_text = np.array([bool(text) for text in near])[:, None]
-                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOUR)
+                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOR)
             parts.append(place_facts(texts, around) * PLACE)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
@@ -267,14 +267,14 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
     around = settings["context"] != "none"
-    return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
+    return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbors=around)
 
 
 MODELS = (
     ModelEntry(
         _NAME,
         "Words, embeddings and structure of texts, each read by a model of its own, stacked; "
-        "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts, "
+        "weights=minilm or weights=DIRECTORY; context=neighbors adds the surrounding texts, "
         "context=answers train's answers to them, too.",
         _model,
     ),

@@ -28,7 +28,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Document and neighbours of a text; neighbours are empty at the ends of a document."""
+    """Document and neighbors of a text; neighbors are empty at the ends of a document."""
 
     document: str
     before: str
@@ -42,10 +42,10 @@ class Surroundings:
 class Documents:
     """The documents of a task, put together from all its rows."""
 
-    def __init__(self, unlabelled: pa.Table) -> None:
-        columns = (unlabelled[name].to_pylist() for name in ("repo", "document", "position"))
+    def __init__(self, unlabeled: pa.Table) -> None:
+        columns = (unlabeled[name].to_pylist() for name in ("repo", "document", "position"))
         places: list[_Place] = list(zip(*columns, strict=True))
-        texts = unlabelled["text"].to_pylist()
+        texts = unlabeled["text"].to_pylist()
         order = sorted(
             (index for index in range(len(places)) if places[index][1] is not None),
             key=lambda index: (*(part or "" for part in places[index][:2]), places[index][2] or 0),
@@ -74,9 +74,9 @@ def spoken(name: str) -> str:
     return " ".join(_WORD.findall(name[:_LONGEST].rpartition(".")[0] or name[:_LONGEST]))
 
 
-CONTEXTS = ("none", "document", "neighbours")
-NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
-"""Weights of neighbours, of the document's name and of the place, beside 1 for the text."""
+CONTEXTS = ("none", "document", "neighbors")
+NEIGHBOR, NAME, PLACE = 0.4, 0.5, 0.5
+"""Weights of neighbors, of the document's name and of the place, beside 1 for the text."""
 _MOST_CHARACTERS = 20_000
 """Characters of a text that are read: the rest of a log says nothing new."""
 
@@ -96,13 +96,13 @@ class Features:
     """Vocabularies and weights, learned from texts without their answers.
 
     Without context they are those of train alone; with it those of all rows, which a model that
-    reads neighbours has before it anyway.
+    reads neighbors has before it anyway.
     """
 
-    def __init__(self, train: pa.Table, unlabelled: pa.Table, context: str) -> None:
+    def __init__(self, train: pa.Table, unlabeled: pa.Table, context: str) -> None:
         self._context = context
-        self._documents = Documents(unlabelled) if context != "none" else None
-        texts = _texts(train if context == "none" else unlabelled)
+        self._documents = Documents(unlabeled) if context != "none" else None
+        texts = _texts(train if context == "none" else unlabeled)
         vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
         words = {"sublinear_tf": True, "token_pattern": r"(?u)\S+"}
         self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words)
@@ -112,17 +112,17 @@ class Features:
         # Cutting texts into pieces takes most of the time: those learned from are cut once.
         with needs_words():
             self._parts = [self._words.fit_transform(texts), _learned(self._letters, texts)]
-        corpus = train if context == "none" else unlabelled
+        corpus = train if context == "none" else unlabeled
         names = corpus["id"].to_pylist() if "id" in corpus.column_names else []
         self._rows = {name: row for row, name in enumerate(names)}
         self._near = vectorizer(min_df=rare, **words)
         self._names = vectorizer(ngram_range=(3, 5), **letters)
         if self._documents is not None:
-            around = self._documents.around(unlabelled)
+            around = self._documents.around(unlabeled)
             names = [f" {place.document} " for place in around]
             # Of rows that name no documents there is nothing to learn, which is no error.
             self._names.fit(names if any(map(str.strip, names)) else [" - "])
-            if context == "neighbours":
+            if context == "neighbors":
                 _learned(self._near, texts)
 
     def of(self, rows: pa.Table) -> Any:
@@ -135,9 +135,9 @@ class Features:
         if self._documents is not None:
             around = self._documents.around(rows)
             parts.append(self.names(around))
-            if self._context == "neighbours":
+            if self._context == "neighbors":
                 for near in ([place.before for place in around], [place.after for place in around]):
-                    parts.append(self._near.transform(near) * NEIGHBOUR)
+                    parts.append(self._near.transform(near) * NEIGHBOR)
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
 

@@ -261,7 +261,7 @@ def _by_folds(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[
 def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
     """Return the threshold with the best F1 of the label, and that F1.
 
-    A score above the threshold gives the label. Thresholds lie midway between neighbouring
+    A score above the threshold gives the label. Thresholds lie midway between neighboring
     scores, so new scores near an old one do not tip over. A label that no row has is given to none.
     """
     if not truth.any():
@@ -279,7 +279,7 @@ def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
 
 def _fit(kind: LinearKind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> Features:
-        return Features(context.whole_train, context.unlabelled, settings["context"])
+        return Features(context.whole_train, context.unlabeled, settings["context"])
 
     return fit_heads(kind, prepare, context, settings["folds"])
 
@@ -298,7 +298,7 @@ MODELS = tuple(
         (
             "tfidf-svm",
             SVM,
-            "Linear support vector machine on TF-IDF of words and characters; context=neighbours "
+            "Linear support vector machine on TF-IDF of words and characters; context=neighbors "
             "adds the document's name and the texts before and after.",
         ),
         (

@@ -95,7 +95,7 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
 MODELS = (
     entry(
         _NAME,
-        "Linear support vector machine on words, their endings and shapes, and neighbouring "
+        "Linear support vector machine on words, their endings and shapes, and neighboring "
         "words, for tags.",
         _fit,
         {"rounds": 5},

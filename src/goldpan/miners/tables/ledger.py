@@ -126,13 +126,13 @@ WITH stored AS ({_STORED}), relations AS ({_RELATIONS}), counted AS (
       THEN ['short', format('GitHub announced {{:,}}, {{:,}} came', announced, stored)]
     WHEN threads > threads_came
       THEN ['short', format('GitHub announced {{:,}} threads, {{:,}} came', threads, threads_came)]
-    ELSE ['complete', NULL] END AS judgement
+    ELSE ['complete', NULL] END AS judgment
   FROM counted
 )
 SELECT coalesce(j.number, t.number) AS number, coalesce(j.part, t.part) AS part,
   if(j.number IS NULL, if(t.part = 'entry', 1, NULL), j.announced) AS announced,
-  coalesce(j.stored, 0) AS stored, coalesce(t.state, judgement[1]) AS state,
-  if(t.state IS NULL, judgement[2], t.reason) AS reason
+  coalesce(j.stored, 0) AS stored, coalesce(t.state, judgment[1]) AS state,
+  if(t.state IS NULL, judgment[2], t.reason) AS reason
 FROM judged j FULL JOIN troubles t ON t.number = j.number AND t.part = j.part
 ORDER BY number, part
 """

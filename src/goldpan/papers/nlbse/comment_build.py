@@ -108,7 +108,7 @@ def task_language(task: data.Task) -> str:
 
 
 def task_row(task: data.Task, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a labelled sentence as a row of a task; categories are compared by their letters."""
+    """Return a labeled sentence as a row of a task; categories are compared by their letters."""
     labels = {spelled(label) for label in row["labels"]}
     target: str | list[str]
     if task.type == "binary":
@@ -175,7 +175,7 @@ class Tally:
     comments: int = 0
     languages: Counter[str] = field(default_factory=Counter)
     """Sentences by language."""
-    labelled: int = 0
+    labeled: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """By the reasons of `EXPLAINED`."""
     redacted: Counter[str] = field(default_factory=Counter)
@@ -213,8 +213,8 @@ def built(result: CommentsResult) -> Iterator[data.Block]:
     yield written.table("sentences")
     spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
     yield data.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
-    if tally.labelled:
-        yield data.Line(f"{tally.labelled:,} sentences have labels")
+    if tally.labeled:
+        yield data.Line(f"{tally.labeled:,} sentences have labels")
     for reason, count in sorted(tally.left_out.items()):
         yield data.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
     yield from written.dropped_blocks("their comment is a near duplicate of one")
@@ -261,7 +261,7 @@ def build_code_comments(
             if annotations.required and row["id"] not in required:
                 tally.left_out[UNDECIDED] += 1
                 continue
-            tally.labelled += row["decided"] is not None
+            tally.labeled += row["decided"] is not None
             tally.languages[row["language"]] += 1
             yield task_row(task, row) if task else row
         if missing := len(labels.keys() - ids):

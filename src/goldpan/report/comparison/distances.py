@@ -172,7 +172,7 @@ def _neighbors(compared: ComparisonResult) -> Iterator[Content]:
 
 
 def _reads(system: System) -> bool:
-    return any(run.uses_neighbours for run in system.every())
+    return any(run.uses_neighbors for run in system.every())
 
 
 def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
