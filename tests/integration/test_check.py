@@ -266,12 +266,12 @@ def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -
     pack.chmod(0o644)
     flip(pack, 27_107)
     with pytest.raises(
-        GitError, match=r"\.pack is damaged.*goldpan clone --repo prospector/sluice"
+        GitError, match=r"\.pack was changed.*goldpan clone --repo prospector/sluice"
     ):
         read_history(WorkspaceLayout(root), REPO, QUIET)
     done = goldpan("build", "code-edit", "--workspace", root)
     assert done.code == 1
-    assert f"{pack} is damaged" in done.err
+    assert f"{pack} was changed" in done.err
 
 
 def test_tables_of_two_runs_are_not_mixed(root: Path) -> None:
