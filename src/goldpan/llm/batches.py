@@ -22,8 +22,8 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.budget import CostBudget
 from goldpan.llm.dialect import named_parameters
+from goldpan.llm.endpoint import Endpoint
 from goldpan.llm.exchange import (
-    Endpoint,
     EndpointError,
     Failure,
     ModelReply,

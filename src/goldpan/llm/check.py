@@ -19,14 +19,13 @@ from goldpan.core.secrets import mask
 from goldpan.llm.answer_text import find_objects, without_thoughts
 from goldpan.llm.budget import BYTES_A_TOKEN
 from goldpan.llm.dialect import SCHEMA, Dialect
+from goldpan.llm.endpoint import Endpoint, connect
 from goldpan.llm.exchange import (
-    Endpoint,
     EndpointError,
     ModelReply,
     ModelRequest,
     RequestOutcome,
     answer_to,
-    connect,
     same_model,
     thoughts_field,
 )

@@ -18,15 +18,14 @@ from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.dialect import Dialect
+from goldpan.llm.endpoint import Endpoint, connect
 from goldpan.llm.exchange import (
-    Endpoint,
     GivenUpError,
     ModelReply,
     ModelRequest,
     PendingRequest,
     RequestOutcome,
     answer_to,
-    connect,
 )
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.settings import EndpointSettings
