@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from goldpan.annotation.agreement import Agreement
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
-from goldpan.annotation.studio.gold import Agreements
+from goldpan.annotation.studio.gold import Agreements, GoldExport
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
 from goldpan.annotation.studio.push import PushResult
@@ -130,6 +130,14 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
 
 def _shown(estimate: Estimate) -> str:
     return estimate.shown("not defined")
+
+
+@renders(GoldExport)
+def _exported(result: GoldExport) -> Iterator[Block]:
+    counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
+    yield Line(f"{result.gold}: {count(result.items, 'item')} ({counts})")
+    if result.undecided:
+        yield Line(f"Not decided yet: {result.undecided:,}. Adjudicate them, then pull")
 
 
 @renders(AnnotationReport)

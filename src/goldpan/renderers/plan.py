@@ -8,6 +8,7 @@ from itertools import groupby
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.miners.mine import duration
+from goldpan.plan.initial import NewWorkspace
 from goldpan.plan.record import DryRun, PlanResult, PlanStatus, StepResult
 
 _MOST = 20
@@ -88,3 +89,10 @@ def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str, str]]
 
 def _nothing_to_do(units: int) -> Line:
     return Line(f"Nothing to do: all {count(units, 'unit')} are up to date.")
+
+
+@renders(NewWorkspace)
+def _begun(result: NewWorkspace) -> Iterator[Block]:
+    for file in result.files:
+        yield Line(f"{file} lists all settings with their defaults.")
+    yield Line(f"Next: goldpan mine --workspace {result.workspace} --repo OWNER/NAME")
