@@ -33,6 +33,8 @@ HERE = {"numpy/numpy": "prospector/sluice"}
 """What stands here for what pages name: the repository of the demo."""
 NEEDS = {
     r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
+    r"(llama-server|vllm|OLLAMA_CONTEXT_LENGTH=)|goldpan (doctor|review) .*--base-url": "a model: "
+    "tests/servers/test_review_llama.py, tests/integration/test_endpoint_check.py",
     r"goldpan demo$": "what each walk begins with: tests/integration/test_demo.py",
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
     r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "

@@ -127,7 +127,7 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         data.sql("SELECT nothing FROM data")
     with pytest.raises(goldpan.DatasetError, match=r"holds no provenance\.json"):
         goldpan.load(tmp_path)
-    with pytest.raises(goldpan.UsageError, match=r"no directory .*did you mean code-edit\?"):
+    with pytest.raises(goldpan.UsageError, match=r"no dataset .*did you mean code-edit\?"):
         goldpan.load(data.path.with_name("code-edits"))
     with pytest.raises(goldpan.WorkspaceError, match="Did you mean prospector/sluice"):
         lab.pair("prospector/slice")

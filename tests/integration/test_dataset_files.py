@@ -345,7 +345,7 @@ def test_a_dataset_may_go_to_another_disk(tmp_path: Path) -> None:
 def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "made").write_text("mine")
-    with pytest.raises(DatasetError, match="made cannot be read"):
+    with pytest.raises(DatasetError, match="made is a file"):
         write(tmp_path, QA, examples(QA, 1))
 
 

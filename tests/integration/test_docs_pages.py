@@ -51,6 +51,7 @@ OFFLINE = {"GITHUB_TOKEN": TOKEN, "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
+    "docs/filtering.md": "a model: tests/servers/test_review_llama.py",
     "docs/guide.md": "tests/integration/test_docs.py",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
     "docs/python.md": "tests/integration/test_docs.py",

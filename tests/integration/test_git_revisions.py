@@ -274,4 +274,4 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
         expected = case.workspace.table(REPO, table).read_bytes()
         assert all(workspace.table(name, table).read_bytes() == expected for name in names)
     with pytest.raises(UsageError, match=r"holds one repository.*\{owner\}"):
-        goldpan.Workspace(workspace.root).clone(*names, source="/mirrors/first.git")
+        goldpan.Workspace(workspace.root).clone(*names, source=str(mirrors / "o" / "first.git"))

@@ -327,7 +327,7 @@ def test_long_lists_are_whole(via: Via, world: World) -> None:
     discussion = titled(world, "What should 1.0 contain?")
     nightly = titled(world, "Nightly builds of pan fail")
     wide = titled(world, "Add licence headers")
-    labeled = titled(world, "Labeled by an eager hand")
+    labeled = titled(world, "Labelled by an eager hand")
     bodies = {row["body"] for row in mined_rows(via, "comments", discussion)}
     assert bodies == {f"Idea {turn}: sieve number {turn}." for turn in range(120)}
     kinds = [row["kind"] for row in mined_rows(via, "comments", wide)]

@@ -140,7 +140,7 @@ def new_cross_reference(editor: Editor) -> set[int]:
 
 
 def changed_labels(editor: Editor) -> set[int]:
-    many, bug = titled(editor.world, "Labeled by an eager hand"), 1
+    many, bug = titled(editor.world, "Labelled by an eager hand"), 1
     editor.unlabel(many, "area/07")
     editor.label(many, "big")
     editor.unlabel(bug, "bug")

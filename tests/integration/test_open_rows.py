@@ -153,7 +153,7 @@ def test_what_cannot_be_opened_is_told(tmp_path: Path, address: str) -> None:
     for words, sentence in {
         ("qa", "--port", taken): f"Port {taken} of this machine cannot be used",
         ("qa", "--project", "p"): "A dataset and --project cannot be opened together",
-        ("answers",): "There is no directory",
+        ("answers",): "There is no dataset",
     }.items():
         done = attempt("open", *words, "--no-browser", "--workspace", str(workspace))
         assert done.code == 2, done.err

@@ -43,7 +43,7 @@ def test_the_schema_is_enforced_and_nothing_is_lost(tmp_path: Path, address: str
     assert done.complete
     assert len(rows(lab)) == 3
     reasons = {row["reason"] for row in rows(lab).values()}
-    assert reasons <= {"quote-not-found", "unsure", "truncated"}
+    assert reasons <= {"quote-not-found", "unsure", "truncated", "malformed"}
     finished = [
         orjson.loads(reply["choices"][0]["message"]["content"])
         for reply in replies(lab)
@@ -67,4 +67,4 @@ def test_a_text_too_long_for_the_server_is_cut(tmp_path: Path, address: str) -> 
     done = review(lab, address, bounded_schema=True, max_tokens=1_200)
     assert rows(lab)[1]["reason"] != "context-overflow"
     assert done.sent > 1
-    assert len(replies(lab)) == 1
+    assert len(replies(lab)) <= 2, "one that cannot stand is asked for once more"

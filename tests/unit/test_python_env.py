@@ -155,7 +155,7 @@ def test_without_uv_nothing_is_read_and_doctor_tells(
         lab.verify(tmp_path / "nothing")
     with pytest.raises(GoldpanError, match="uv, which is not installed"):
         lab.evaluate.resolved(tmp_path / "nothing", predictions=tmp_path / "none.jsonl")
-    with pytest.raises(UsageError, match="There is no directory"):
+    with pytest.raises(UsageError, match="There is no dataset"):
         lab.verify(tmp_path / "nothing", sandbox=goldpan.Sandbox(recipe=[tmp_path / "own.toml"]))
     settings = load_settings({"api_url": "http://127.0.0.1:9"})
     (finding,) = (one for one in examine(settings, {}) if one.name == "uv")

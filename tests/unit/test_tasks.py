@@ -327,7 +327,7 @@ def test_another_dataset_is_refused(tmp_path: Path, task: Task) -> None:
     directory = write(tmp_path, QA, [example(QA, 1)]).directory
     with pytest.raises(DatasetError, match=r"holds the dataset qa, not toy_issues"):
         read_task_data(directory, task)
-    with pytest.raises(UsageError, match="There is no directory"):
+    with pytest.raises(UsageError, match="There is no dataset"):
         read_task_data(tmp_path / "none", task)
     empty = tmp_path / "empty"
     empty.mkdir()

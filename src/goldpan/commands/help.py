@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import cyclopts
 
-from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
+from goldpan.core.errors import UnknownNameError, UsageError, ask, choices, question, suggested
 from goldpan.core.plugins.loading import names_of, removed
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, repository_name
@@ -69,7 +69,7 @@ def misuse(
         known = [one.lstrip("-") for of in error.argument_collection for one in of.names]
         known += [option.replace("_", "-") for option in options]
         if near := get_close_matches(name.replace("_", "-"), known, n=1, cutoff=_ALIKE):
-            remedy = f"Did you mean --{near[0]}? {remedy}"
+            remedy = f"{ask([f'--{near[0]}'])} {remedy}"
         elif name in FILE_SETTINGS:
             remedy = f"Set {name} in {CONFIG_FILE}, in the workspace, which holds for all commands"
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
@@ -90,7 +90,7 @@ def _no_command(
         return missing
     if not group:
         within = [f"goldpan {name}" for name in every if name.endswith(f" {word}")]
-        offered = f"Did you mean {choices(within)}?" if within else question(word, known)
+        offered = ask(within) if within else question(word, known)
         remedy = offered or "Run goldpan -h for help"
         if word.startswith("-"):
             return UsageError(

@@ -165,11 +165,16 @@ def question(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6
 
     by_name = {_folded(one): one for one in known}
     near = get_close_matches(_folded(name), by_name, n=most, cutoff=cutoff)
-    return f"Did you mean {choices(by_name[key] for key in near)}?" if near else ""
+    return ask(by_name[key] for key in near) if near else ""
 
 
 def _folded(name: str) -> str:
     return name.casefold().replace("_", "-")
+
+
+def ask(names: Iterable[str]) -> str:
+    """Return ``Did you mean NAME?`` for one name or several."""
+    return f"Did you mean {choices(names)}?"
 
 
 def choices(names: Iterable[str]) -> str:

@@ -21,7 +21,8 @@ def bibtex_problem(text: str) -> str:
     """
     if not text.strip():
         return "it is empty"
-    for entry in re.split(r"\n\s*(?=@)", text.strip()):
+    for entry in re.split(r"(?<=\n)(?=[ \t]*+@)", text.strip()):
+        entry = entry.strip()
         head = _HEAD.match(entry)
         if head is None:
             return f"{entry[:40]!r} begins no entry"

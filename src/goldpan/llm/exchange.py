@@ -283,6 +283,8 @@ def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[A
         return RequestOutcome(None, "context-overflow", detail, Usage())
     if "content_filter" in words or "content_policy" in words:
         return RequestOutcome(None, "refused", detail, Usage())
+    if "model produced output" in words:  # as llama.cpp calls a reply that breaks the form
+        return RequestOutcome(None, "malformed", detail, Usage(), problem="it broke the form")
     if status == 429:
         return RequestOutcome(None, "rate-limited", detail, Usage())
     if (status >= 500 and status != 501) or status in (408, 409):

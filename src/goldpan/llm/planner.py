@@ -187,8 +187,8 @@ class Planner(Generic[ShownT, AnswerT]):
         again = _asked_again(request, outcome.text, problem)
         reply = self.store.reply(again.key)
         second = None if reply is None else self._outcome(again, reply, question)
-        if second and second.failure == "context-overflow":
-            return first
+        if second and second.failure in ("context-overflow", "bad-request", "server-error"):
+            return first  # whose reply is there
         return Attempt(shown, again, second, before=request)
 
     def _outcome(

@@ -89,7 +89,7 @@ TWO = '[labels]\nbug = ["bug"]\nquestion = ["faq"]'
         (f'task = "t"\nsplit = "half"\n{TWO}', "not a way to split"),
         (f'task = "t"\nredact = "yes"\n{TWO}', "line 2: redact: .* valid boolean"),
         (f'task = "t"\ndetector = "ear"\n{TWO}', "'text' or 'prose'"),
-        (f'task = "t"\nother_labels = "docs"\n{TWO}', "other_labels: .* valid array"),
+        (f'task = "t"\nother_labels = "docs"\n{TWO}', "other_labels: it is not a list"),
         (f'task = "t"\nother_labels = ["FAQ"]\n{TWO}', "'faq' means question and no class"),
         (TWO, "task is missing"),
         ('task = "t"', "labels is missing"),

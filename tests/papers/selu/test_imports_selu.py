@@ -300,7 +300,7 @@ def test_a_missing_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"no model 'none_at_all'.*spacy download none_at_all"):
         readers.spacy_verbs("none_at_all")
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(UsageError, match=r'needs spacy.*pip install "goldpan-mining\[nlp\]"'):
+    with pytest.raises(UsageError, match=r'needs spacy.*pip install .*\[nlp\]"'):
         readers.spacy_verbs("en_core_web_sm")
 
 

@@ -247,9 +247,8 @@ def repository_name(text: str) -> str:
     while name.endswith(".git"):  # GitHub gives no repository such a name
         name = name.removesuffix(".git")
     if not _REPO.fullmatch(name):
-        if re.search(r"[,\s]", text.strip()):
-            raise UsageError(f"{text!r} does not name one repository", "Give --repo for each")
-        raise UsageError(f"{text!r} does not name a repository", "Write it as OWNER/NAME")
+        many = " and give --repo for each" if re.search(r"[,\s]", text.strip()) else ""
+        raise UsageError(f"{text!r} does not name a repository", f"Write it as OWNER/NAME{many}")
     return name
 
 
