@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import goldpan
+from goldpan.core.errors import EvaluationError
 from goldpan.core.result import Result, Results
 from goldpan.core.secrets import register
 from goldpan.evaluation.metrics.estimate import Scores
@@ -85,7 +87,8 @@ def _types() -> dict[str, Any]:
     """Return all types of results by their names."""
     for module in pkgutil.walk_packages(goldpan.__path__, "goldpan."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+            with suppress(ImportError, EvaluationError):  # of an extra that is not installed
+                importlib.import_module(module.name)
 
     def below(kind: Any) -> Iterator[Any]:
         for one in kind.__subclasses__():
