@@ -44,9 +44,8 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     goldpan("annotate", "pull", *project)
 
     output = goldpan(*export, "--gold", gold).out
-    assert f"items: {len(rows) - 1}\n" in output
-    assert f"labels: answers {len(rows) - 3}, not 1, partly 1\n" in output
-    assert "undecided: 1\n" in output
+    assert f"{len(rows) - 1} items (answers {len(rows) - 3}, not 1, partly 1)" in output
+    assert "Not decided yet: 1. Adjudicate" in output
     labels = {int(row["issue"]): row for row in csv.DictReader(gold.read_text().splitlines())}
     assert set(labels) == set(rows) - {stays}
     assert all(
