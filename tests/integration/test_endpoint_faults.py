@@ -132,6 +132,27 @@ def test_thoughts_alone_are_no_answer(tmp_path: Path, message: dict[str, Any]) -
         assert "raise max_tokens" in rows(lab)[1]["evidence"]
 
 
+def test_a_reply_that_llama_cpp_calls_broken_is_malformed_and_not_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    """It says so with the status 500, whatever the model said: asking anew would repeat it."""
+    told = "The model produced output that does not match the expected peg-native format"
+    error = {"code": 500, "message": told, "type": "server_error"}
+
+    def model(body: Body) -> Answer:
+        breaks = "A broken pump" in prompt_text(body)
+        return Answer(500, body={"error": error}) if breaks else kept(body)
+
+    lab = workspace(tmp_path, 3, issue1=f"A broken pump. {QUOTE}")
+    with OpenAIServer(model) as server:
+        assert review(lab, server, retries=0).complete
+        assert rows(lab)[1]["reason"] == "malformed"
+        asked = len(server.chats)
+        assert asked == 4, "once more, with what was wrong"
+        assert review(lab, server, retries=0).sent == 0
+        assert len(server.chats) == asked
+
+
 def test_an_endpoint_that_counts_no_tokens_is_told(tmp_path: Path) -> None:
     with OpenAIServer(lambda body: kept(body, tokens=None)) as server:
         done = review(workspace(tmp_path), server)

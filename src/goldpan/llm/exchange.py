@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
@@ -16,9 +16,6 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.dialect import message_of, named_parameters
-
-if TYPE_CHECKING:
-    pass
 
 
 class EndpointError(GoldpanError):
