@@ -26,7 +26,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
 from goldpan.plan.opened import open_workspace
-from goldpan.plan.stages import make_steps
+from goldpan.plan.stages import make_units
 from goldpan.workspace.workspace import Workspace
 from tests.twin import workload_world
 
@@ -75,8 +75,9 @@ def write_plan(directory: Path, repositories: int) -> Path:
     )
     file = load_plan(path)
     opened = open_plan(file, open_workspace(file), Reporter(quiet=True))
-    for step in make_steps(opened):
-        opened.keep(step.result("done", basis=step.basis(), at=_WHEN))
+    for unit in make_units(opened):
+        basis = unit.basis(unit.stage.step(unit))
+        opened.keep(unit.result("done", basis=basis, at=_WHEN))
     return path
 
 

@@ -157,7 +157,7 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     judged = {unit["unit"]: unit for unit in units}
     assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
     assert "setting rules: default → unconfirmed" in judged[f"pair/{SLUICE}"]["why"]
-    assert judged["dataset/questions"]["after"] == [f"filter/{SLUICE}"]
+    assert judged["dataset/questions"]["why"] == ["perhaps, after filter"]
     shown = run(twin, folder, "--dry-run").out
     assert "setting rules: default → unconfirmed" in shown
     unchanged = {f"mine/{SLUICE}": "fresh"}
@@ -266,21 +266,14 @@ def test_refresh_and_update_ask_for_what_changed(folder: Path, twin: Twin) -> No
     assert states(run_json(twin, folder)) == {**FRESH, f"mine/{SLUICE}": "done"}
 
 
-def test_events_are_json_lines(folder: Path, twin: Twin) -> None:
+def test_what_is_told_is_json_where_that_is_asked_for(folder: Path, twin: Twin) -> None:
     shutil.rmtree(folder / "lab" / "plans")
     (folder / "lab" / "datasets" / "questions" / "provenance.json").write_text("{")
-    done = run(twin, folder, "--log-format", "json", "--only", "dataset", "--only", "filter")
-    events = [json.loads(line) for line in done.err.splitlines()]
-    assert {event["event"] for event in events} <= {"begin", "end", "fail", "skip"}
     done = run(twin, folder, "--log-format", "json")
-    lines = [json.loads(line) for line in done.err.splitlines()]
-    events = [event for event in lines if event["event"] != "note"]
-    assert [event["event"] for event in events[:2]] == ["begin", "end"]
-    assert events[0]["why"] == ["this plan has not run it yet"]
-    assert events[1]["unit"] == f"mine/{SLUICE}"
-    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5]
-    assert events[-1]["event"] == "fail"
-    assert events[-1]["remedy"]
+    told = [json.loads(line)["said"] for line in done.err.splitlines()]
+    assert f"[1/5] mine/{SLUICE}: this plan has not run it yet" in told
+    assert any(line.startswith(f"[1/5] mine/{SLUICE} done in ") for line in told)
+    assert any(line.startswith("[5/5] dataset/questions failed: ") for line in told)
 
 
 def test_a_plan_is_run_by_one_at_a_time(folder: Path, twin: Twin) -> None:

@@ -17,8 +17,8 @@ from goldpan.plan.opened import OpenPlan, PlanFile, open_workspace
 from goldpan.plan.record import PlanResult, StepResult, differences, flat
 from goldpan.plan.section import EXECUTION, PlanSection, Select, StageSection
 from goldpan.plan.selection import query_of
-from goldpan.plan.stages import STAGES, make_steps
-from goldpan.plan.step import Step, method_of
+from goldpan.plan.stages import STAGES, make_units
+from goldpan.plan.step import Unit, method_of
 from goldpan.workspace.options import options_of
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
@@ -230,14 +230,14 @@ def test_what_changed_is_told_with_old_and_new() -> None:
     assert not list(differences({}, new)), "nothing is known of what failed at once"
 
 
-def steps_of(folder: Path, text: str, where: Execution = LOCAL) -> dict[str, Step]:
-    """Return the steps of a plan by name, in their order."""
+def units_of(folder: Path, text: str, where: Execution = LOCAL) -> dict[str, Unit]:
+    """Return the units of a plan by name, in their order."""
     path = folder / "plan.toml"
     head, _, sections = text.rpartition("---\n")
     path.write_text(f'{head}[repositories]\nlisted = ["a/b"]\n{sections}', encoding="utf-8")
     file = load_plan(path)
     opened = OpenPlan(file, open_workspace(file, folder / "lab"), ("a/b",), where)
-    return {step.name: step for step in make_steps(opened)}
+    return {unit.name: unit for unit in make_units(opened)}
 
 
 def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
@@ -245,23 +245,25 @@ def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(name, encoding="utf-8")
-    step = steps_of(tmp_path, f"[tasks.bug_issue]\nfiles = {names}\n")["tasks/bug_issue"]
-    assert list(step.inputs()) == names
+    unit = units_of(tmp_path, f"[tasks.bug_issue]\nfiles = {names}\n")["tasks/bug_issue"]
+    basis = unit.basis(unit.stage.step(unit))
+    assert [name for name in basis if name.startswith("input ")] == [f"input {n}" for n in names]
 
 
 def test_a_section_says_where_its_stage_works_else_the_command_else_the_head(
     tmp_path: Path,
 ) -> None:
     text = 'engine = "ray"\naddress = "head:6379"\n---\n[pair]\nengine = "local"\nworkers = 3\n'
-    steps = steps_of(tmp_path, text)
+    units = units_of(tmp_path, text)
     names = ("engine", "address", "workers")
-    pair, filters = steps["pair/a/b"].options(), steps["filter/a/b"].options()
+    pair, filters = units["pair/a/b"].options({}), units["filter/a/b"].options({})
     assert [pair.get(name) for name in names] == ["local", "head:6379", 3]
     assert [filters.get(name) for name in names] == ["ray", "head:6379", None]
-    assert (steps["pair/a/b"].is_joint, steps["filter/a/b"].is_joint) == (False, True)
-    other = steps_of(tmp_path, text, Execution("ray", "other:6379"))
-    assert other["filter/a/b"].options()["address"] == "other:6379"
-    assert other["filter/a/b"].basis() == steps["filter/a/b"].basis(), "results are the same"
+    here = units["filter/a/b"]
+    there = units_of(tmp_path, text, Execution("ray", "other:6379"))["filter/a/b"]
+    assert there.options({})["address"] == "other:6379"
+    first, second = (unit.basis(unit.stage.step(unit)) for unit in (here, there))
+    assert first == second, "results are the same"
 
 
 def named_stage(name: str) -> type[StageSection]:
@@ -368,12 +370,12 @@ to = "chat"
 
 
 def test_units_come_after_what_they_need_and_else_as_they_stand(tmp_path: Path) -> None:
-    names = list(steps_of(tmp_path, PROVED))
+    names = list(units_of(tmp_path, PROVED))
     order = ["dataset/fixes", "verify/fixes", "export/out", "dataset/proved"]
     assert names[-4:] == order
     circle = PROVED.replace('name = "fixes"', 'name = "fixes"\nrequire = "verified"')
     with pytest.raises(UsageError, match="dataset/proved, dataset/fixes, verify/fixes wait for"):
-        steps_of(tmp_path, circle)
+        units_of(tmp_path, circle)
 
 
 def test_what_comes_after_annotations_waits_for_them(tmp_path: Path) -> None:
@@ -391,8 +393,8 @@ project = "round"
 dataset = "rows"
 form = "question-answer"
 """
-    steps = steps_of(tmp_path, text)
-    waiting = {name for name, step in steps.items() if "annotate/round" in step.needs}
+    units = units_of(tmp_path, text)
+    waiting = {name for name, unit in units.items() if "annotate/round" in unit.needs}
     assert waiting == {"dataset/gold", "publish/gold"}
 
 
@@ -404,7 +406,6 @@ def test_a_plan_that_waits_for_people_says_so_and_ends_with_3() -> None:
         state="partial",
         ran=True,
         missing=("people annotate",),
-        stops=True,
     )
     skipped = StepResult(
         unit="dataset/gold", stage="dataset", subject="gold", state="skipped", because=pushed.unit

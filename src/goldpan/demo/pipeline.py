@@ -24,7 +24,7 @@ from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
 from goldpan.plan.record import PlanResult, StepResult
-from goldpan.plan.run import Listener, PlanRun, RunOptions
+from goldpan.plan.run import Listener, PlanRun
 
 if TYPE_CHECKING:
     from goldpan.workspace.workspace import Workspace
@@ -107,7 +107,7 @@ def run_demo(lab: Workspace) -> DemoResult:
         if not is_reviewed:
             file = file.without("review")
         plan = open_plan(file, quiet, reporter)
-        ran = PlanRun(plan, RunOptions(force=True), listener).run()
+        ran = PlanRun(plan, force=True, tell=listener).run()
     made = {unit.subject for unit in ran.units if unit.stage == "dataset"}
     datasets = {data.path.name: data for data in lab.datasets() if data.path.name in made}
     answered = datasets["qa"].sql(_ROWS).to_pylist() if "qa" in datasets else []

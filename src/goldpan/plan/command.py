@@ -50,20 +50,20 @@ def run(
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
     """
-    from goldpan.core.log import is_json
     from goldpan.core.terminal import Reporter
     from goldpan.plan.file import load_plan
     from goldpan.plan.opened import open_workspace
     from goldpan.plan.record import DryRun
-    from goldpan.plan.run import PlanRun, RunOptions, reported_to
+    from goldpan.plan.run import PlanRun, reported_to
 
-    options, reporter = RunOptions(several(only), update, force), Reporter(quiet=not progress)
     if plan is None:
         raise _without_plan(workspace)
-    file = load_plan(plan)
-    lab = open_workspace(file, workspace, progress=progress and not is_json())
+    file, reporter = load_plan(plan), Reporter(quiet=not progress)
+    lab = open_workspace(file, workspace, progress=progress)
     opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
-    running = PlanRun(opened, options, reported_to(reporter))
+    running = PlanRun(
+        opened, only=several(only), update=update, force=force, tell=reported_to(reporter)
+    )
     if dry_run:
         return DryRun(running.judged(), file.path, lab.path)
     with opened.cluster():
@@ -122,14 +122,14 @@ def status(
     from goldpan.plan.file import load_plan
     from goldpan.plan.opened import open_workspace
     from goldpan.plan.record import PlanStatus
-    from goldpan.plan.run import PlanRun, RunOptions
+    from goldpan.plan.run import PlanRun
     from goldpan.report.workspace_page import write_workspace_page
 
     file, page = load_plan(plan), output_file("html", html)
     opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     with lab.reporting() as reporter:
         opened = open_plan(file, opened_lab, reporter, keep=False)
-    judged = PlanRun(opened, RunOptions(refresh=False)).judged()
+    judged = PlanRun(opened, refresh=False).judged()
     if page is not None:
         write_workspace_page(opened_lab.layout, page)
     return PlanStatus(judged, file.path, opened_lab.path)

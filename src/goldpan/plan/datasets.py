@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldpan.builders.request import NOT, VERIFIED
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import imported
-from goldpan.core.result import count, json_data
+from goldpan.core.result import count
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
-from goldpan.plan.record import StepResult
+from goldpan.plan.record import digest_of
 from goldpan.plan.section import DatasetSection, StageSection
-from goldpan.plan.step import Results, Stage, Step
-
-if TYPE_CHECKING:
-    from goldpan.workspace.dataset import Dataset
+from goldpan.plan.step import Outcome, Results, Stage, Step, Unit, outcome, subject_of
 
 DATES = ("year", "month", "day")
 """The words of a tag that stand for the day of the newest mined reply."""
@@ -31,43 +28,18 @@ _PROJECTS = ("corrections", "annotations", "required")
 """Parameters that name annotation projects."""
 
 
-def _source(step: Step) -> str:
-    return _STAGES[reads_of(step.section)]
-
-
-def _chosen(step: Step) -> list[str]:
-    """Return the repositories of the plan that a dataset is of; none for one of tasks."""
-    names = {name.lower() for name in step.section.names("repositories")}
-    repos = step.plan.repos if _source(step) else ()
-    return [repo for repo in repos if not names or repo.lower() in names]
-
-
-def _present(step: Step) -> list[str]:
-    """Return the repositories that it is built of."""
-    repos, stage = _chosen(step), _source(step)
-    if step.section.get("leave_out"):
-        repos = [repo for repo in repos if step.plan.is_finished(f"{stage}/{repo}")]
-    if not repos and stage:  # of which all of the workspace would be taken
-        raise DatasetError(
-            f"No repository of {step.subject} was {reads_of(step.section)}",
-            "See why with goldpan status --plan",
-        )
-    return repos
-
-
-def data_steps(plan: OpenPlan, section: StageSection) -> list[str]:
-    """Return the steps that make the datasets and the rows of tasks that a section names."""
+def data_units(plan: OpenPlan, section: StageSection) -> list[str]:
+    """Return what names the units of datasets and rows of tasks that a section names."""
     tasks = section.names("task")
     sources = [plan.task(name).source for name in tasks]
     built = {source.builder for source in sources if source.access == "built"}
-    imported = plan.file.by_stage["tasks"]
-    steps = [f"tasks/{name}" for name in tasks if ("tasks", name) in imported]
+    units = [f"tasks/{name}" for name in tasks if ("tasks", name) in plan.file.by_stage["tasks"]]
     for dataset in plan.file.sections("dataset"):
         name = dataset.get("name")
         makes_rows = dataset is not section and (name in tasks or dataset.get("family") in built)
         if makes_rows or name in section.names("dataset"):
-            steps.append(f"dataset/{name}")
-    return steps
+            units.append(f"dataset/{name}")
+    return units
 
 
 def reviews_of(dataset: StageSection) -> list[str]:
@@ -76,146 +48,158 @@ def reviews_of(dataset: StageSection) -> list[str]:
     return [name for name in required if name != VERIFIED and not name.startswith(NOT)]
 
 
-def _needs(step: Step) -> list[str]:
-    file, required = step.plan.file, step.section.names("require")
-    needs = [] if _source(step) else data_steps(step.plan, step.section)
-    if not step.section.get("leave_out"):
-        needs += [f"{_source(step)}/{repo}" for repo in _chosen(step)]
-    if reviews_of(step.section):
-        needs += [f"review/{step.plan.profile(one).name}" for one in file.sections("review")]
-    if VERIFIED in required:
-        needs += [f"verify/{one.get('dataset')}" for one in file.sections("verify")]
-    return needs
+def _source(unit: Unit) -> str:
+    return _STAGES[reads_of(unit.section)]
 
 
-def _after(step: Step) -> list[str]:
-    after = [f"{_source(step)}/{repo}" for repo in _chosen(step)]
-    if any(name.startswith(NOT) for name in step.section.names("require")):
-        after += [f"audit/{name}" for name in _audited(step)]
-    return after
+def _repositories(unit: Unit) -> list[str]:
+    """Return the repositories of the plan that a dataset is of; none for one of tasks."""
+    names = {name.lower() for name in unit.section.names("repositories")}
+    repos = unit.plan.repos if _source(unit) else ()
+    return [repo for repo in repos if not names or repo.lower() in names]
 
 
-def _audited(step: Step) -> list[str]:
+def _audited(unit: Unit) -> list[str]:
     """Return the other datasets that the plan audits."""
-    named = [one.get("dataset") for one in step.plan.file.sections("audit")]
-    return [name for name in named if name != step.subject]
+    named = [one.get("dataset") for one in unit.plan.file.sections("audit")]
+    return [name for name in named if name != unit.subject]
 
 
-def _rules(step: Step) -> str:
-    """Return the pairing rules whose pairs and verdicts it is built of."""
-    rules: str = step.section.given().get("rules") or step.plan.file.rules[0]
-    return rules
+def _sources(unit: Unit) -> list[str]:
+    return [f"{_source(unit)}/{repo}" for repo in _repositories(unit)]
 
 
-def _settings(step: Step) -> dict[str, Any]:
-    """Return how it is built, with its profile and what a plugin adds."""
-    from goldpan.core.plugins.loading import digests
-    from goldpan.filters.profile import criteria
+def _needs(unit: Unit) -> Iterator[str]:
+    file = unit.plan.file
+    if not _source(unit):
+        yield from data_units(unit.plan, unit.section)
+    if not unit.section.get("leave_out"):
+        yield from _sources(unit)
+    if reviews_of(unit.section):
+        yield from (f"review/{subject_of(one)}" for one in file.sections("review"))
+    if VERIFIED in unit.section.names("require"):
+        yield from (f"verify/{one.get('dataset')}" for one in file.sections("verify"))
 
-    family = step.section.get("family")
-    described = {
-        "family": family,
-        "repositories": sorted(map(str.lower, _present(step))),
-        "since": step.section.get("since"),
-        "plugins": digests(("dataset", family), ("builder", family)),
-    }
-    if _source(step) == "filter":
-        profile = step.plan.profile(step.section)
-        described |= {"rules": _rules(step), "profile": json_data(profile)}
-        described["criteria"] = {name: profile.digest(name) for name in criteria()}
-    if _source(step) == "clone":
+
+def _after(unit: Unit) -> Iterator[str]:
+    yield from _sources(unit)
+    if any(name.startswith(NOT) for name in unit.section.names("require")):
+        yield from (f"audit/{name}" for name in _audited(unit))
+
+
+def _build(unit: Unit) -> Step:
+    plan, section, source, lab = unit.plan, unit.section, _source(unit), unit.plan.lab
+    family, since, output = section.get("family"), section.get("since"), lab.layout.dataset
+    chosen = _repositories(unit)
+    present = [
+        repo
+        for repo in chosen
+        if not section.get("leave_out") or plan.is_finished(f"{source}/{repo}")
+    ]
+    if source and not present:  # of which all of the workspace would be taken
+        raise DatasetError(
+            f"No repository of {unit.subject} was {reads_of(section)}",
+            "See why with goldpan status --plan",
+        )
+    repos = tuple(map(plan.kept, present))
+    builder = find_builder(family)
+    options = {**(builder.fixed if builder else {}), "output": output(unit.subject)}
+    settings = {"family": family, "repositories": sorted(map(str.lower, present)), "since": since}
+    older = _older(unit)
+    if source:
+        options["repos"] = repos
+    if source == "filter":
+        rules = section.given().get("rules") or plan.file.rules[0]
+        options |= {"rules": rules, "since": older}
+        settings["rules"] = rules
+    if source == "clone":
         from goldpan.git.refs import find_commits
 
-        repos = [*map(step.plan.kept, _present(step))]
-        commits = find_commits(step.plan.lab.layout, repos, None)
-        described["commits"] = {one.repo: [one.id, one.license or ""] for one in commits}
-    if (builder := find_builder(family)) is not None and builder.settings:
-        values = step.section.values()
-        if "profile" in values:
-            values["profile"] = step.plan.file.profile(values["profile"])
-        described |= imported(builder.settings)(values)
-    return described
+        commits = find_commits(lab.layout, repos, None)
+        settings["commits"] = {one.repo: [one.id, one.license or ""] for one in commits}
+    if builder is not None and builder.settings:
+        values = plan.file.resolved(section, section.values())
+        settings |= imported(builder.settings)(values)
+    left_out = [f"{repo} is left out" for repo in chosen if repo not in present]
+    return Step(
+        options=[options],
+        settings=settings,
+        inputs=[*_inputs(unit, repos, options)],
+        prepare=lambda: _keep_previous(unit),
+        ended=lambda results: _built(unit, results, older, left_out),
+    )
 
 
-def _inputs(step: Step) -> Iterator[Path]:
+def _inputs(unit: Unit, repos: tuple[str, ...], options: Mapping[str, Any]) -> Iterator[Path]:
     """Yield tables, verdicts, reviews, people's decisions and gold sets."""
-    plan, section, source = step.plan, step.section, _source(step)
-    repos = [*map(plan.kept, _present(step))]
+    plan, section, source, root = unit.plan, unit.section, _source(unit), unit.plan.lab.path
     yield from plan.decisions(name for key in _PROJECTS for name in section.names(key))
     yield from plan.named_files(section, "gold")
     if section.get("since") not in (None, LAST):
         yield Path(plan.file.found(section.get("since"))) / PROVENANCE
     if not source:
         yield from plan.data(section)
-    for repo in repos if source == "mine" else ():
-        yield from plan.tables(("normalize",), repo=repo)
-    if source != "filter":
-        return
-    layout = plan.layout(_rules(step))
-    yield from plan.filtered(repos, section, _rules(step))
-    if section.get("require"):
-        profile = plan.profile(section).name
-        yield from (layout.verdicts(repo, f"{profile}.llm") for repo in repos)
+    if source == "mine":
         for repo in repos:
-            yield from (plan.lab.path / "verification" / repo.lower()).glob("*/record.json")
-        yield from (plan.lab.path / "annotations").glob("*/decisions.parquet")
-        yield from (plan.lab.path / "audits" / name / "findings.parquet" for name in _audited(step))
+            yield from plan.tables("normalize", repo=repo)
+    if source == "filter":
+        yield from plan.filtered(repos, section, options["rules"])
+    if source == "filter" and section.get("require"):
+        layout, profile = plan.layout(options["rules"]), plan.profile(section).name
+        for repo in repos:
+            yield layout.verdicts(repo, f"{profile}.llm")
+            yield from (root / "verification" / repo.lower()).glob("*/record.json")
+        yield from (root / "annotations").glob("*/decisions.parquet")
+        yield from (root / "audits" / name / "findings.parquet" for name in _audited(unit))
 
 
-def _previous(step: Step) -> Path:
+def _previous(unit: Unit) -> Path:
     """Return where the version that the plan built before is kept."""
-    return step.plan.folder / "previous" / step.subject
+    return unit.plan.folder / "previous" / unit.subject
 
 
-def _prepare(step: Step) -> None:
-    """Keep the version that the plan built before, unless a killed run has done so."""
-    layout = step.plan.lab.layout
-    current, is_finished = layout.dataset(step.subject), step.plan.is_finished(step.name)
-    if step.section.get("since") != LAST or not is_finished or not current.is_dir():
-        return
-    with layout.replacing(_previous(step)) as building:
-        shutil.copytree(current, building, dirs_exist_ok=True)
+def _is_last(unit: Unit) -> bool:
+    """Tell whether the dataset is still what the plan's last run built."""
+    path = unit.plan.lab.layout.dataset(unit.subject) / PROVENANCE
+    record = unit.record
+    name = path.relative_to(unit.plan.lab.path).as_posix()
+    return record is not None and path.exists() and record.outputs.get(name) == digest_of(path)
 
 
-def _older(step: Step) -> Dataset | None:
-    from goldpan.workspace.dataset import load
-
-    since = step.section.get("since")
+def _older(unit: Unit) -> str | Path | None:
+    """Return the version to compare with, as it will be there when the dataset is built."""
+    since, previous = unit.section.get("since"), _previous(unit)
     if since == LAST:
-        return load(_previous(step)) if _previous(step).is_dir() else None
-    return None if since is None else load(step.plan.file.found(since))
+        return previous if previous.is_dir() or _is_last(unit) else None
+    return None if since is None else unit.plan.file.found(since)
 
 
-def _options(step: Step) -> dict[str, Any]:
-    """Return what it is built of, and where it is written."""
-    builder = find_builder(step.section.get("family"))
-    options = {} if builder is None else dict(builder.fixed)
-    options["output"] = step.plan.lab.layout.dataset(step.subject)
-    if _source(step):
-        options["repos"] = tuple(map(step.plan.kept, _present(step)))
-    if _source(step) == "filter":
-        older = _older(step)
-        options |= {"rules": _rules(step), "since": None if older is None else older.path}
-    return options
+def _keep_previous(unit: Unit) -> None:
+    """Keep the version that the plan built before, unless a killed run has replaced it."""
+    layout = unit.plan.lab.layout
+    if unit.section.get("since") == LAST and _is_last(unit):
+        with layout.replacing(_previous(unit)) as building:
+            shutil.copytree(layout.dataset(unit.subject), building, dirs_exist_ok=True)
 
 
-def _ends(step: Step, _: Results, ended: StepResult) -> StepResult:
+def _built(
+    unit: Unit, results: Results, older: str | Path | None, left_out: Sequence[str]
+) -> Outcome:
     """Return what was built, and write what changed since an older version."""
-    from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.functions import diff
 
-    lab, summary = step.plan.lab, ended.summary
-    data = Dataset(lab.layout.dataset(step.subject), workspace=lab)
-    if (older := _older(step)) is not None:
-        changelog = step.plan.folder / "changes" / f"{step.subject}.md"
+    lab = unit.plan.lab
+    directory = lab.layout.dataset(unit.subject)
+    ended = outcome(results, *files_below(directory))
+    summary = ended.summary
+    if older is not None:
+        changelog = unit.plan.folder / "changes" / f"{unit.subject}.md"
         make_directory(changelog.parent)
-        changes = diff(older, data, changelog=changelog)
+        changes = diff(older, directory, changelog=changelog, workspace=lab.path)
         summary += (
             f", {changes.added:,} added, {changes.gone:,} removed, {changes.changed:,} changed"
             + (f", {changes.moved:,} in another split" if changes.moved else "")
         )
-    present = _present(step)
-    left_out = [f"{repo} is left out" for repo in _chosen(step) if repo not in present]
     return replace(ended, summary=summary, missing=(*left_out, *ended.missing))
 
 
@@ -226,32 +210,28 @@ DATASET = Stage(
     keys=DatasetSection,
     needs=_needs,
     after=_after,
-    after_people=True,
-    options=_options,
-    settings=_settings,
-    files=_inputs,
-    prepare=_prepare,
-    writes=lambda step, _: files_below(step.plan.lab.layout.dataset(step.subject)),
-    ends=_ends,
+    step=_build,
 )
 
 
-def _published(step: Step) -> dict[str, Any]:
-    """Return where it goes, with the tag filled in."""
-    directory, tag = step.plan.lab.layout.dataset(step.subject), step.section.get("tag")
-    return {"dataset": directory} | ({} if tag is None else {"tag": tag_of(directory, tag)})
-
-
-def _published_line(_: Step, results: Results) -> str:
-    (result,) = results
-    what = f"{count(len(result.changes), 'file')} sent" if result.changes else "the same content"
-    return f"{result.url}: {what}{f', tag {result.tag}' if result.tag else ''}"
-
-
-def _hub(step: Step) -> dict[str, Any]:
+def _publish(unit: Unit) -> Step:
     from goldpan.datasets.hub.publish import endpoint
 
-    return {"hub": endpoint(), "overwrite": None}  # of which the content does not depend
+    directory, tag = unit.plan.lab.layout.dataset(unit.subject), unit.section.get("tag")
+
+    def ended(results: Results) -> Outcome:
+        (result,) = results
+        sent = f"{count(len(result.changes), 'file')} sent"
+        what = sent if result.changes else "the same content"
+        named = f", tag {result.tag}" if result.tag else ""
+        return outcome(results, summary=f"{result.url}: {what}{named}")
+
+    return Step(
+        options=[{"dataset": directory, **({"tag": tag_of(directory, tag)} if tag else {})}],
+        settings={"hub": endpoint(), "overwrite": None},  # of which the content does not depend
+        inputs=unit.plan.tables("build", "audit", dataset=unit.subject),
+        ended=ended,
+    )
 
 
 PUBLISH = Stage(
@@ -259,13 +239,9 @@ PUBLISH = Stage(
     heading="[dataset.publish]",
     command="publish",
     without=("dataset",),
-    needs=lambda step: [f"dataset/{step.subject}"],
-    after=lambda step: [f"audit/{step.subject}"],
-    after_people=True,
-    options=_published,
-    settings=_hub,
-    reads=("build", "audit"),
-    summary=_published_line,
+    needs=lambda unit: [f"dataset/{unit.subject}"],
+    after=lambda unit: [f"audit/{unit.subject}"],
+    step=_publish,
 )
 
 

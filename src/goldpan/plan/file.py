@@ -21,7 +21,7 @@ from goldpan.plan.datasets import DATES, filled_tag, reviews_of
 from goldpan.plan.opened import PlanFile, reads_of
 from goldpan.plan.section import EXECUTION, DatasetSection, Plan, PlanSection, StageSection, derive
 from goldpan.plan.stages import STAGES
-from goldpan.plan.step import Stage, method_of
+from goldpan.plan.step import Stage, method_of, subject_of
 from goldpan.workspace.building import families
 from goldpan.workspace.mining import Asking
 from goldpan.workspace.options import options_of, options_of_group, summary_of
@@ -150,7 +150,7 @@ def _named_twice(file: PlanFile) -> Iterator[Problem]:
     for places in file.by_stage.values():
         seen = set()
         for place, section in places.items():
-            name = section.get("name") or section.get("dataset")
+            name = subject_of(section)
             if isinstance(place[-1], int) and name in seen:
                 cause = f"two of {place[0]} have the name {name!r}"
                 yield Problem.at(place, cause, "Give one another name")

@@ -93,7 +93,11 @@ class PlanFile:
 
     def given(self, section: StageSection) -> dict[str, Any]:
         """Return what a section gives a method, with the paths of files."""
-        values = section.given()
+        return self.resolved(section, section.given())
+
+    def resolved(self, section: StageSection, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values of a section with the paths of files."""
+        values = dict(values)
         for name, value in values.items():
             if is_path(section.parameters[name]) and isinstance(value, tuple):
                 values[name] = tuple(map(self.resolve, value))
@@ -141,10 +145,6 @@ class OpenPlan:
         if where.engine == "local":
             return nullcontext()
         return open_engine(where, where.workers or os.cpu_count())
-
-    def is_on_cluster(self, section: StageSection) -> bool:
-        """Tell whether a section's stage does its work on a cluster."""
-        return {**self.execution, **section.given()}.get("engine") == "ray"
 
     def forget(self) -> None:
         """Read records again: others may have run the plan."""
@@ -196,7 +196,7 @@ class OpenPlan:
 
         return find_task(name, tasks_directory(self.lab.path))
 
-    def tables(self, stages: Iterable[str], **fields: str) -> set[Path]:
+    def tables(self, *stages: str, **fields: str) -> set[Path]:
         """Return what stages wrote, by the table of stages and by the plan's rules and profiles.
 
         Of what they keep about themselves only the provenance of datasets counts.
@@ -207,14 +207,15 @@ class OpenPlan:
             for name in stages
             for rules, profile in product(self.file.rules, profiles)
             for path in lineage.STAGES[name].files(root, rules=rules, profile=profile, **fields)
-            if path.suffix == ".parquet" or (name == "build" and path.name != FINDINGS_PAGE)
+            if path.suffix in (".parquet", ".zst")
+            or (name == "build" and path.name != FINDINGS_PAGE)
         }
 
     def filtered(self, repos: Iterable[str], section: StageSection, rules: str) -> Iterator[Path]:
         """Yield what datasets read of repositories: tables, pairs and verdicts."""
         layout, name = self.layout(rules), self.profile(section).name
-        for repo in map(self.kept, repos):
-            yield from self.tables(("normalize", "history"), repo=repo)
+        for repo in repos:
+            yield from self.tables("normalize", "history", repo=repo)
             yield from (layout.pairs(repo, rules), layout.verdicts(repo, name))
 
     def decisions(self, projects: Iterable[str]) -> list[Path]:

@@ -1,6 +1,6 @@
-"""The record of a step's last run: what its result depends on, and what it wrote.
+"""The record of a unit's last run: what its result depends on, and what it wrote.
 
-A step is due where its settings, the digests of its inputs or Goldpan's version differ from those
+A unit is due where its settings, the digests of its inputs or Goldpan's version differ from those
 of its record, or where an output is not what it wrote.
 """
 
@@ -26,15 +26,12 @@ from goldpan.datasets.card import CARD, without_audit
 from goldpan.datasets.provenance import PROVENANCE
 
 ABSENT = "absent"
-STOPPED = "the last run was stopped"
 _LONGEST = 60
-
-
-State = Literal["fresh", "partial", "due", "after", "stopped", "failed", "done", "skipped", "begun"]
-"""Up to date, in part; due, perhaps due after others, stopped on the way; how it ended."""
+State = Literal["fresh", "due", "done", "partial", "failed", "skipped"]
+"""Up to date or not; how it ended: whole, in part, or not at all."""
 _STORED = (
     *("unit", "stage", "subject", "state", "at", "seconds", "summary", "missing", "problem"),
-    *("remedy", "basis", "outputs", "again", "stops", "repo"),
+    *("remedy", "basis", "outputs", "again", "repo"),
 )
 """The fields of a result that its record keeps."""
 
@@ -43,14 +40,14 @@ _STORED = (
 class StepResult(Result):
     """A unit of a plan: whether it is due and why, or what became of it."""
 
+    schema: ClassVar[int] = 2
+
     unit: str
     stage: str
     subject: str
     state: State
     why: tuple[str, ...] = ()
     """Why it is due, or ran."""
-    after: tuple[str, ...] = ()
-    """The units that are due and run before it."""
     ran: bool = False
     seconds: float = 0.0
     at: str = ""
@@ -67,32 +64,21 @@ class StepResult(Result):
     """Digests of what it wrote, by path below the workspace."""
     again: bool = field(default=False, metadata=NOT_IN_JSON)
     """True where another run may bring what is missing."""
-    stops: bool = field(default=False, metadata=NOT_IN_JSON)
-    """True where units that need it are skipped while something is missing."""
     repo: str = field(default="", metadata=NOT_IN_JSON)
     """The name under which a mined repository is kept: GitHub may have renamed it."""
     results: tuple[Any, ...] = field(default=(), metadata=NOT_IN_JSON, repr=False)
     """What its method returned."""
 
     @property
-    def is_open(self) -> bool:
-        """True where it would run, or may have to."""
-        return bool(self.why or self.after)
-
-    @property
     def stops_others(self) -> bool:
-        """True where units that need it are skipped."""
-        return self.state in ("failed", "skipped") or (self.stops and bool(self.missing))
+        """True where units that need it are skipped: also while people annotate."""
+        waits = self.stage == "annotate" and bool(self.missing)
+        return waits or self.state in ("failed", "skipped")
 
     @property
     def reason(self) -> str:
         """Why it is not up to date, in a few words; empty where it is."""
-        if self.why:
-            return named(self.why)
-        if self.after:
-            stages = dict.fromkeys(name.partition("/")[0] for name in self.after)
-            return f"perhaps, after {' and '.join(stages)}"
-        return "; ".join(self.missing)
+        return named(self.why) if self.why else "; ".join(self.missing)
 
     @property
     def trouble(self) -> str:
@@ -101,19 +87,13 @@ class StepResult(Result):
             return f"{self.problem}. {self.remedy}."
         return "; ".join(self.missing) or self.summary
 
-    def changes(self, basis: Mapping[str, Any], root: Path, *, owns: bool) -> Iterator[str]:
-        """Yield why a unit with this record is due: what differs from when it was last run.
-
-        Outputs that others changed count where the step `owns` them.
-        """
-        if self.state == "begun":
-            yield STOPPED
+    def changes(self, basis: Mapping[str, Any], root: Path) -> Iterator[str]:
+        """Yield why a unit with this record is due: what differs from when it was last run."""
         if self.state == "failed":
             yield f"the last run failed ({self.problem})"
         yield from differences(self.basis, basis)
         for path, digest in self.outputs.items():
-            now = digest_of(root / path)
-            if now != digest and (owns or now == ABSENT):
+            if (now := digest_of(root / path)) != digest:
                 yield f"output {path}: {digest[:12]} → {now[:12]}"
 
 
@@ -121,7 +101,7 @@ class StepResult(Result):
 class PlanResult(Result):
     """The result of a plan's run."""
 
-    schema = 2
+    schema = 3
     shown_in_json: ClassVar[tuple[str, ...]] = ("ran", "complete")
 
     plan: str
@@ -150,7 +130,7 @@ class PlanStatus(Results[StepResult]):
     """The units of a plan as a run of it would find them, in its order."""
 
     __slots__ = ("plan", "workspace")
-    schema = 2
+    schema = 3
 
     def __init__(self, units: Iterable[StepResult], plan: Path, workspace: Path) -> None:
         super().__init__(units)
@@ -201,10 +181,12 @@ def digest_of(path: Path) -> str:
     Goldpan's tables carry the digest of themselves, which is taken as it stands: stages verify
     what they read. Of a dataset's Parquet files, whose digests are in `provenance.json`, it is
     the size, as of archives, which only grow. What an audit writes into a card is no change of the
-    dataset.
+    dataset, and of a folder only counts that it is there.
     """
     try:
         status = path.stat()
+        if path.is_dir():
+            return "folder"
         if path.name in (CARD, PROVENANCE):
             return _unaudited(path)
         if path.suffix == ".zst":
@@ -258,14 +240,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]
     """Yield how what a result depends on differs from before, with old and new values."""
     for key in sorted({*old, *new} if old else ()):
         # A file that is not there yet is no other input than one that nobody asked for.
-        if old.get(key, ABSENT) != new.get(key, ABSENT):
-            yield f"{key}: {_value_text(old, key)} → {_value_text(new, key)}"
+        before, now = old.get(key, ABSENT), new.get(key, ABSENT)
+        if before != now:
+            yield f"{key}: {_value_text(before)} → {_value_text(now)}"
 
 
-def _value_text(values: Mapping[str, Any], key: str) -> str:
-    if key not in values:
-        return ABSENT
-    value = values[key]
+def _value_text(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
     if len(text) == 64 and all(sign in "0123456789abcdef" for sign in text):
         return text[:12]

@@ -1,7 +1,7 @@
 """The table of a plan's stages: a new stage is one entry in `STAGES`.
 
-An entry names the table of the file and the command whose method is called with its keys, the steps
-that it needs, and what it reads and writes, by the stages of `goldpan.lineage.stages`.
+An entry names the table of the file, the command whose method is called with its keys, the units
+that it needs, and a function that returns what a unit does: options, inputs and outputs.
 """
 
 from __future__ import annotations
@@ -12,44 +12,53 @@ from pathlib import Path
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import count
-from goldpan.plan.datasets import DATASET, PUBLISH, data_steps
+from goldpan.plan.datasets import DATASET, PUBLISH, data_units
 from goldpan.plan.opened import OpenPlan, files_below
-from goldpan.plan.record import StepResult
 from goldpan.plan.repositories import CLONE, FILTER, MINE, NORMALIZE, PAIR, REVIEW
 from goldpan.plan.section import EvaluationSection, ExportSection, NamedSection, OfDataset
-from goldpan.plan.step import Results, Stage, Step
+from goldpan.plan.step import Outcome, Results, Stage, Step, Unit, outcome
 
 
-def _import_files(step: Step) -> list[Path]:
-    corrections = step.plan.decisions(step.section.names("corrections"))
-    return [*step.plan.named_files(step.section, "files"), *corrections]
+def _data(unit: Unit) -> list[str]:
+    return data_units(unit.plan, unit.section)
+
+
+def _of_dataset(unit: Unit) -> list[str]:
+    return [f"dataset/{unit.section.get('dataset')}"]
+
+
+def _import(unit: Unit) -> Step:
+    plan, section = unit.plan, unit.section
+    corrections = plan.decisions(section.names("corrections"))
+
+    def ended(results: Results) -> Outcome:
+        return outcome(results, *files_below(*(one.written.directory for one in results)))
+
+    return Step(
+        options=[{"name": unit.subject}],
+        inputs=[*plan.named_files(section, "files"), *corrections],
+        ended=ended,
+    )
 
 
 TASKS = Stage(
-    name="tasks",
-    heading="[tasks.NAME]",
-    command="tasks import",
-    without=("name",),
-    options=lambda step: {"name": step.subject},
-    files=_import_files,
-    writes=lambda _, results: files_below(*(one.written.directory for one in results)),
+    name="tasks", heading="[tasks.NAME]", command="tasks import", without=("name",), step=_import
 )
 
 
-def _data(step: Step) -> list[str]:
-    return data_steps(step.plan, step.section)
+def _push(unit: Unit) -> Step:
+    decisions = unit.plan.decisions([unit.subject])
 
+    def ended(results: Results) -> Outcome:
+        waiting = f"people annotate; then run goldpan annotate pull --project {unit.subject}"
+        is_pulled = all(path.exists() for path in decisions)
+        return replace(outcome(results), missing=() if is_pulled else (waiting,))
 
-def _push_files(step: Step) -> list[Path]:
-    return [*step.plan.data(step.section), *step.plan.decisions([step.subject])]
-
-
-def _pushed(step: Step, _: Results, ended: StepResult) -> StepResult:
-    """Return how it ended, which waits until what people decided is pulled."""
-    if all(path.exists() for path in step.plan.decisions([step.subject])):
-        return ended
-    waiting = f"people annotate; then run goldpan annotate pull --project {step.subject}"
-    return replace(ended, missing=(waiting,), stops=True)
+    return Step(
+        options=[{"rules": unit.plan.file.rules[0]}],
+        inputs=[*unit.plan.data(unit.section), *decisions],
+        ended=ended,
+    )
 
 
 ANNOTATE = Stage(
@@ -58,22 +67,26 @@ ANNOTATE = Stage(
     command="annotate push",
     without=("rules",),
     needs=_data,
-    options=lambda step: {"rules": step.plan.file.rules[0]},
-    files=_push_files,
-    ends=_pushed,
-    owns=False,
+    step=_push,
 )
 
 
-def _of_dataset(step: Step) -> list[str]:
-    return [f"dataset/{step.section.get('dataset')}"]
+def _verify(unit: Unit) -> Step:
+    plan, name = unit.plan, unit.subject
 
+    def ended(results: Results) -> Outcome:
+        from goldpan.execution.records import RECORD, record_directory
 
-def _proofs(step: Step, results: Results) -> Iterator[Path]:
-    from goldpan.execution.records import RECORD, record_directory
+        records = (record for result in results for record in result.records)
+        folders = (record_directory(plan.lab.layout, record.instance) for record in records)
+        return outcome(results, *(folder / RECORD for folder in folders))
 
-    for record in (record for result in results for record in result.records):
-        yield record_directory(step.plan.lab.layout, record.instance) / RECORD
+    return Step(
+        options=[{"dataset": name}],
+        settings={"recipe": None},  # whose content is an input
+        inputs=[*plan.tables("build", dataset=name), *plan.named_files(unit.section, "recipe")],
+        ended=ended,
+    )
 
 
 VERIFY = Stage(
@@ -82,23 +95,26 @@ VERIFY = Stage(
     command="verify",
     keys=OfDataset,
     needs=_of_dataset,
-    after_people=True,
-    options=lambda step: {"dataset": step.subject},
-    settings=lambda _: {"recipe": None},  # whose content is an input
-    reads=("build",),
-    files=lambda step: step.plan.named_files(step.section, "recipe"),
-    writes=_proofs,
+    step=_verify,
 )
 
 
-def _evaluated(_: Step, results: Results, ended: StepResult) -> StepResult:
-    (found,) = results
-    missing = tuple(map(str, found.failures))
-    if missing and not found.runs:
-        first = found.failures[0]
-        raise EvaluationError(f"No run finished: {first.problem}", first.remedy)
-    line = count(len(found.runs), "run")
-    return replace(ended, summary=line, missing=missing, again=bool(missing))
+def _evaluate(unit: Unit) -> Step:
+    def ended(results: Results) -> Outcome:
+        (found,) = results
+        missing = tuple(map(str, found.failures))
+        if missing and not found.runs:
+            first = found.failures[0]
+            raise EvaluationError(f"No run finished: {first.problem}", first.remedy)
+        outputs = [run.directory / "result.json" for run in found.runs]
+        line = count(len(found.runs), "run")
+        return Outcome(summary=line, outputs=outputs, missing=missing, again=bool(missing))
+
+    return Step(
+        settings={"gpus": None},  # on which no score depends
+        inputs=unit.plan.data(unit.section),
+        ended=ended,
+    )
 
 
 EVALUATE = Stage(
@@ -107,27 +123,23 @@ EVALUATE = Stage(
     command="evaluate run",
     keys=EvaluationSection,
     needs=_data,
-    after_people=True,
-    settings=lambda _: {"gpus": None},  # on which no score depends
-    files=lambda step: step.plan.data(step.section),
-    writes=lambda _, results: [run.directory / "result.json" for run in results[0].runs],
-    ends=_evaluated,
-    goes_on=True,
+    step=_evaluate,
 )
 
 
-def _evaluations(step: Step) -> list[str]:
-    return [f"evaluate/{one.get('name')}" for one in step.plan.file.sections("evaluate")]
+def _evaluations(unit: Unit) -> list[str]:
+    return [f"evaluate/{one.get('name')}" for one in unit.plan.file.sections("evaluate")]
 
 
-def _page(step: Step) -> dict[str, Path]:
-    page = step.plan.lab.path / "comparisons" / f"{step.subject}.html"
-    return {"output": step.plan.file.given(step.section).get("output") or page}
-
-
-def _pages(step: Step, _: object) -> list[Path]:
-    options = step.options()
-    return [Path(options[name]) for name in ("output", "markdown", "latex") if options.get(name)]
+def _compare(unit: Unit) -> Step:
+    root, given = unit.plan.lab.path, unit.plan.file.given(unit.section)
+    given = {"output": root / "comparisons" / f"{unit.subject}.html", **given}
+    pages = [Path(given[name]) for name in ("output", "markdown", "latex") if given.get(name)]
+    return Step(
+        options=[{"output": given["output"]}],
+        inputs=(root / "runs").rglob("result.json"),
+        ended=lambda results: outcome(results, *pages),
+    )
 
 
 COMPARE = Stage(
@@ -136,37 +148,48 @@ COMPARE = Stage(
     command="evaluate compare",
     keys=NamedSection,
     needs=_evaluations,
-    after_people=True,
-    options=_page,
-    files=lambda step: (step.plan.lab.path / "runs").rglob("result.json"),
-    writes=_pages,
+    step=_compare,
 )
 
 
-def _trials(step: Step) -> Iterator[str]:
-    """Yield the steps whose runs of models and tests an audit of their dataset reads."""
-    own = f"dataset/{step.subject}"
-    yield f"verify/{step.subject}"
-    for section in step.plan.file.sections("evaluate"):
-        if own in data_steps(step.plan, section):
+def _trials(unit: Unit) -> Iterator[str]:
+    """Yield what names the runs of models and tests that an audit of their dataset reads."""
+    own = f"dataset/{unit.subject}"
+    yield f"verify/{unit.subject}"
+    for section in unit.plan.file.sections("evaluate"):
+        if own in data_units(unit.plan, section):
             yield f"evaluate/{section.get('name')}"
 
 
-def _evidence(step: Step) -> list[Path]:
-    """Return the runs of models and of tests on a dataset's rows, which findings read."""
+def _evidence(plan: OpenPlan, dataset: str) -> Iterator[Path]:
+    """Yield the runs of models and of tests on a dataset's rows, which findings read."""
     from goldpan.audit.stored_runs import run_files
     from goldpan.core.storage.parquet import read_table
     from goldpan.datasets.provenance import shard_paths
     from goldpan.execution.records import RECORD
 
-    layout = step.plan.lab.layout
+    layout = plan.lab.layout
     ids, repos = set[str](), set[str]()
-    for path in shard_paths(layout.dataset(step.subject)):
+    for path in shard_paths(layout.dataset(dataset)):
         rows = read_table(path)
         ids.update(rows["id"].to_pylist())
         repos.update(filter(None, rows["repo"].to_pylist() if "repo" in rows.column_names else ()))
-    tests = [layout.root / "verification" / repo.lower() for repo in sorted(repos)]
-    return [*run_files(layout, ids), *(file for one in tests for file in one.glob(f"*/{RECORD}"))]
+    yield from run_files(layout, ids)
+    for repo in repos:
+        yield from (layout.root / "verification" / repo.lower()).glob(f"*/{RECORD}")
+
+
+def _audit(unit: Unit) -> Step:
+    plan, name = unit.plan, unit.subject
+
+    def ended(results: Results) -> Outcome:
+        return outcome(results, *files_below(*(Path(one.file).parent for one in results)))
+
+    return Step(
+        options=[{"dataset": name}],
+        inputs=[*plan.tables("build", dataset=name), *_evidence(plan, name)],
+        ended=ended,
+    )
 
 
 AUDIT = Stage(
@@ -177,17 +200,18 @@ AUDIT = Stage(
     without=("limit",),
     needs=_of_dataset,
     after=_trials,
-    after_people=True,
-    options=lambda step: {"dataset": step.subject},
-    reads=("build",),
-    files=_evidence,
-    writes=lambda _, results: files_below(*(Path(one.file).parent for one in results)),
+    step=_audit,
 )
 
 
-def _exported(step: Step) -> dict[str, Path]:
-    layout, name = step.plan.lab.layout, step.section.get("dataset")
-    return {"dataset": layout.dataset(name), "output": layout.root / "exports" / step.subject}
+def _export(unit: Unit) -> Step:
+    layout, name = unit.plan.lab.layout, unit.section.get("dataset")
+    output = layout.root / "exports" / unit.subject
+    return Step(
+        options=[{"dataset": layout.dataset(name), "output": output}],
+        inputs=unit.plan.tables("build", "audit", dataset=name),
+        ended=lambda results: outcome(results, *files_below(output)),
+    )
 
 
 EXPORT = Stage(
@@ -197,55 +221,52 @@ EXPORT = Stage(
     keys=ExportSection,
     without=("output",),
     needs=_of_dataset,
-    after=lambda step: [f"audit/{step.section.get('dataset')}"],
-    after_people=True,
-    options=_exported,
-    reads=("build", "audit"),
-    writes=lambda _, results: files_below(*(one.directory for one in results)),
+    after=lambda unit: [f"audit/{unit.section.get('dataset')}"],
+    step=_export,
 )
 
 
 STAGES = (
-    *(MINE, NORMALIZE, TASKS, PAIR, CLONE, FILTER, REVIEW, DATASET, ANNOTATE),
-    *(VERIFY, EVALUATE, COMPARE, AUDIT, EXPORT, PUBLISH),
+    *(MINE, NORMALIZE, TASKS, PAIR, CLONE, FILTER, REVIEW),
+    *(DATASET, ANNOTATE, VERIFY, EVALUATE, COMPARE, AUDIT, EXPORT, PUBLISH),
 )
-"""In the order in which they run, unless a step needs one of a later stage."""
+"""In the order in which they run, unless a unit needs one of a later stage."""
+_AFTER_PEOPLE = {stage.name for stage in STAGES[STAGES.index(DATASET) :]}
+"""The stages that use annotations: they wait for people, where the plan asks some."""
 
 
-def make_steps(plan: OpenPlan) -> list[Step]:
-    """Return all steps, each after those that it needs; raises `UsageError` for a circle."""
-    left = _after_people([step for stage in STAGES for step in stage.steps(plan)])
-    there = {step.name for step in left}
-    steps: dict[str, Step] = {}
+def make_units(plan: OpenPlan) -> list[Unit]:
+    """Return all units, each after those that it needs; raises `UsageError` for a circle."""
+    left = _after_people([unit for stage in STAGES for unit in stage.units(plan)])
+    there = {unit.name for unit in left}
+    units: dict[str, Unit] = {}
     while left:
         later = []
-        for step in left:
-            if {*step.needs, *step.after} & there <= steps.keys():
-                steps[step.name] = step
+        for unit in left:
+            if {*unit.needs, *unit.after} & there <= units.keys():
+                units[unit.name] = unit
             else:
-                later.append(step)
+                later.append(unit)
         if len(later) == len(left):
-            names = ", ".join(step.name for step in later[:3])
+            names = ", ".join(unit.name for unit in later[:3])
             raise UsageError(f"{names} wait for one another", "Correct the plan")
         left = later
-    return list(steps.values())
+    return list(units.values())
 
 
-def _after_people(steps: list[Step]) -> list[Step]:
-    """Return steps of which those that follow annotations need them."""
-    pushed = next((step for step in steps if step.stage.name == "annotate"), None)
-    if pushed is None:
-        return steps
-    by_name = {step.name: step for step in steps}
-    before, found = {pushed.name}, [pushed]
+def _after_people(units: list[Unit]) -> list[Unit]:
+    """Return units of which those that follow annotations need them."""
+    pushed = [unit for unit in units if unit.stage is ANNOTATE]
+    by_name = {unit.name: unit for unit in units}
+    before, found = {unit.name for unit in pushed}, [*pushed]
     while found:
-        step = found.pop()
-        new = {*step.needs, *step.after} - before
+        unit = found.pop()
+        new = {*unit.needs, *unit.after} - before
         before |= new
         found += [by_name[name] for name in new if name in by_name]
     return [
-        replace(step, needs=(*step.needs, pushed.name))
-        if step.stage.after_people and step.name not in before
-        else step
-        for step in steps
+        replace(unit, needs=(*unit.needs, *(one.name for one in pushed)))
+        if unit.stage.name in _AFTER_PEOPLE and unit.name not in before
+        else unit
+        for unit in units
     ]

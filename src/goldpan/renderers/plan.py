@@ -59,7 +59,7 @@ def _unit_line(result: StepResult) -> Iterator[Block]:
 
 @renders(DryRun)
 def _would_run(result: DryRun) -> Iterator[Block]:
-    due = [unit for unit in result if unit.is_open]
+    due = [unit for unit in result if unit.why]
     if not due:
         yield _nothing_to_do(len(result))
         return
