@@ -36,7 +36,7 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.settings.config import find_trust, use_plugins
 from goldpan.demo.command import demo
-from goldpan.plan.command import run, status
+from goldpan.plan.command import run
 from goldpan.plan.initial import init
 from goldpan.workspace import functions
 from goldpan.workspace.building import recipe_method
@@ -96,7 +96,7 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "normalize": lab.normalize,
             "clone": lab.clone,
             "pair": lab.pair,
-            "status": MethodType(status, lab),
+            "status": lab.status,
         },
         FILTER: {
             "filter": lab.filter,

@@ -171,11 +171,6 @@ def package_caches(workspace: WorkspaceLayout) -> list[Path]:
     return sorted({*names, *(base / _CACHES).glob("*/*")})
 
 
-def is_open(cache: Path) -> bool:
-    """Return whether a run builds of a cache now, or was stopped while it did."""
-    return stored_json(_seal(cache)).get("files", "sealed") is None
-
-
 def package_flaws(cache: Path) -> list[tuple[Path, str]]:
     """Return the files of a cache that are not as the last run left them, and why."""
     seal = _seal(cache)

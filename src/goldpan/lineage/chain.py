@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from goldpan.annotation.review.stored import lost_answers, review_path
 from goldpan.builders.recipes import find_recipe
@@ -26,7 +25,6 @@ from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.plugins.loading import plugin_command
 from goldpan.core.result import count
 from goldpan.core.storage.archive import Archive
-from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, seal_of_parquet
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -40,10 +38,9 @@ from goldpan.execution.records import (
     record_directory,
     records_digest,
 )
-from goldpan.filters.answers import Choice
 from goldpan.filters.clusters import duplicates_path
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import CRITERIA, Profile, criteria, profile_of
+from goldpan.filters.profile import CRITERIA, Profile, profile_of, stated_profile
 from goldpan.filters.stored import inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
@@ -272,24 +269,15 @@ class _Chain:
     def _profile(self) -> Profile:
         """Return the profile that stands behind the stored verdicts.
 
-        The provenance may tell of another choice of answers: the builder takes that over verdicts
-        of the profile's own. Raises `UsageError` for criteria that are not known here.
+        Raises `UsageError` for criteria that are not known here.
         """
         chosen = profile_of(self.provenance["profile"])
-        verdicts = self.stored.verdicts(self.repo, chosen.name)
-        if told := read_stored_profile(verdicts):  # with what its file left to the defaults
-            chosen = replace(chosen, stated=told["stated"])
-            for name in told["judged"]:
-                CRITERIA.find(name)
-        answer = criteria()["answer"]
-        table = read_table(verdicts, ["criterion", "settings"])
-        stored = table.filter(pc.equal(table["criterion"], answer.name))["settings"].unique()
-        for choice in get_args(Choice):
-            settings = replace(chosen.settings[answer.name], choice=choice)
-            profile = replace(chosen, settings={**chosen.settings, answer.name: settings})
-            if stored.to_pylist() == [profile.digest(answer.name)]:
-                return profile
-        return chosen
+        stored = read_stored_profile(self.stored.verdicts(self.repo, chosen.name))
+        for name in stored.get("judged", ()):
+            CRITERIA.find(name)
+        if not stored:
+            return chosen
+        return stated_profile(chosen.name, stored["stated"], stored["extends"])
 
     def _need_rules(self) -> None:
         """Raise `UnknownNameError` where the pairs could not be made anew."""

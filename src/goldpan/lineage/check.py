@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pyarrow as pa
@@ -19,15 +19,20 @@ import pyarrow as pa
 from goldpan.annotation.review.stored import lost_answers
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
-from goldpan.core.result import Result, count
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import run_files
-from goldpan.core.storage.parquet import open_file
-from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
+from goldpan.core.storage.sealed import (
+    check_inputs,
+    check_outputs,
+    is_sealed,
+    read_json,
+    verify_parquet,
+)
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import PROVENANCE, build_command, is_as_recorded, read_provenance
 from goldpan.evaluation.resolved import RESOLVED_FILE
-from goldpan.execution.packages import is_open, package_caches, package_flaws
+from goldpan.execution.packages import package_caches, package_flaws
 from goldpan.filters.profile import shipped_profiles
 from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
@@ -62,12 +67,11 @@ class Damage:
 class CheckResult(Result):
     """The result of verifying a workspace."""
 
+    schema: ClassVar[int] = 2
+
     workspace: str
     files: int
     bytes: int
-    unsealed: int
-    """Tables without a digest, from early versions, of which only the format was checked, and
-    packages of a run of tests that is going on or was stopped."""
     damaged: tuple[Damage, ...]
     repaired: tuple[Repair, ...] = ()
     """The archives that were mended before."""
@@ -78,57 +82,34 @@ class CheckResult(Result):
         return 1 if self.damaged else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """Some files that are verified together."""
-
-    files: tuple[Path, ...]
-    find: Callable[[], Iterable[Damage]]
-    unsealed: Callable[[], bool] = field(default=lambda: False)
-
-    @property
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in self.files if path.exists())
+Checked = tuple[Sequence[Path], Callable[[], Iterable[Damage]]]
+"""Some files that are verified together, and what finds their damages."""
 
 
 def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResult:
     """Verify all files that stages wrote and that bear digests, each damaged one told once."""
     items = list(_items(workspace))
-    sizes = [item.size for item in items]
-    found: list[Damage] = []
-    unsealed = 0
+    sizes = [sum(path.stat().st_size for path in files if path.exists()) for files, _ in items]
+    found: dict[str, Damage] = {}
     with (
         ThreadPoolExecutor(os.cpu_count()) as pool,
         reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
     ):
         size_checked = 0
-        results = pool.map(lambda item: list(item.find()), items)
-        for item, size, result in zip(items, sizes, results, strict=True):
-            found += result
-            unsealed += not result and item.unsealed()
+        results = pool.map(lambda item: list(item[1]()), items)
+        for size, damages in zip(sizes, results, strict=True):
+            for damage in damages:
+                told = f"{damage.file} {damage.reason} "
+                if not any(f"{file} " in told for file in found):
+                    found[damage.file] = damage
             size_checked += size
             task.advance((size_checked >> 20) - task.done)
-    damaged = _by_file(found)
+    damaged = list(found.values())
     if damaged:
         dependents = Dependents(workspace.root)
         damaged = [_with_remedy(workspace.root, dependents, damage) for damage in damaged]
-    files = sum(len(item.files) for item in items)
-    return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
-
-
-def _by_file(found: Iterable[Damage]) -> list[Damage]:
-    """Return the first damage of each file, with the number of other places in it."""
-    places: dict[str, list[Damage]] = {}
-    for damage in found:
-        told = f"{damage.file} {damage.reason} "
-        file = next((file for file in places if f"{file} " in told), damage.file)
-        places.setdefault(file, []).append(damage)
-    damaged = []
-    for first, *others in places.values():
-        more = sum(other.offset is not None for other in others)
-        where = f", and {count(more, 'more place')}" if more else ""
-        damaged.append(replace(first, reason=f"{first.reason}{where}"))
-    return damaged
+    count = sum(len(files) for files, _ in items)
+    return CheckResult(str(workspace.root), count, sum(sizes), tuple(damaged))
 
 
 def archives(workspace: WorkspaceLayout) -> list[Path]:
@@ -152,34 +133,33 @@ def repair_archives(workspace: WorkspaceLayout) -> list[Repair]:
     return repairs
 
 
-def _items(workspace: WorkspaceLayout) -> Iterator[_Item]:
+def _items(workspace: WorkspaceLayout) -> Iterator[Checked]:
     """Yield what is verified: files of their own digests, then files that belong together."""
     root = workspace.root
     for directory in archives(workspace):
-        yield _Item(tuple(run_files(directory)), partial(_archive, directory))
+        yield run_files(directory), partial(_archive, directory)
     for clone in sorted((root / "git").glob("*/*.git")):
         for path in object_files(clone):
-            yield _Item((path,), partial(_objects, path))
-        yield _Item((clone / REFS,), partial(_refs, clone))
+            yield [path], partial(_objects, path)
+        yield [clone / REFS], partial(_refs, clone)
     for cache in package_caches(workspace):
-        files = tuple(path for path in cache.rglob("*") if path.is_file() and not path.is_symlink())
-        yield _Item(files, partial(_packages, cache), partial(is_open, cache))
+        files = [path for path in cache.rglob("*") if path.is_file() and not path.is_symlink()]
+        yield files, partial(_packages, cache)
     for stage in STAGES.values():
         if stage.name in ("clone", "packages"):
             continue
         for path in stage.files(root):
-            if stage.name in _FOLDERS and stage.keeps_digests(root, path):
+            is_record = stage.keeps_digests(root, path)
+            if stage.name in _FOLDERS and is_record:
                 yield from _folder(path)
             elif stage.name not in _FOLDERS and (
-                path.suffix == ".parquet"
-                or stage.keeps_digests(root, path)
-                or path.name == RESOLVED_FILE
+                is_record or path.suffix == ".parquet" or path.name == RESOLVED_FILE
             ):
-                yield _Item((path,), partial(_file, path), partial(_is_unsealed, path))
+                yield [path], partial(_file, path)
     for repo in workspace.repositories("tables"):
-        yield _Item((), partial(_tables, workspace, repo))
+        yield [], partial(_tables, workspace, repo)
     for path in sorted((root / "verdicts").rglob(f"*{_REVIEWED}")):
-        yield _Item((), partial(_answers, workspace, path))
+        yield [], partial(_answers, workspace, path)
 
 
 def _archive(directory: Path) -> Iterator[Damage]:
@@ -191,32 +171,25 @@ def _file(path: Path) -> Iterator[Damage]:
     try:
         if path.suffix == ".json":
             read_json(path)
-        else:
-            with open_file(path) as file:
-                if not is_sealed(path):
-                    for _ in file.iter_batches():
-                        pass
+        elif not is_sealed(verify_parquet(path)):
+            yield Damage(str(path), None, "it has no digest")
     except (OSError, pa.ArrowException, orjson.JSONDecodeError) as error:
         reason = str(error).splitlines()[0].removeprefix(f"{path} is damaged: ")
         yield Damage(str(path), None, reason)
 
 
-def _is_unsealed(path: Path) -> bool:
-    return path.suffix == ".parquet" and not is_sealed(path)
-
-
-def _folder(record: Path) -> Iterator[_Item]:
+def _folder(record: Path) -> Iterator[Checked]:
     """Yield the file that keeps the digests of a folder, and each file that it names."""
     try:
         files = dict(read_json(record)["files"])
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         damage = Damage(str(record), None, "it is not as it was written")
-        yield _Item((record,), lambda: [damage])
+        yield [record], lambda: [damage]
         return
-    yield _Item((record,), list)
+    yield [record], list
     for name, about in files.items():
         path = record.parent / name
-        yield _Item((path,), partial(_recorded, path, about, record.name))
+        yield [path], partial(_recorded, path, about, record.name)
 
 
 def _recorded(path: Path, about: str | Mapping[str, Any], record: str) -> Iterator[Damage]:

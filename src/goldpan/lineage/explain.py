@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -37,7 +38,8 @@ WHERE lower(repo) = lower($repo)
 ORDER BY profile, subject, issue, pull_repo, pull, NOT decides, criterion
 """
 
-
+_ENTRY = "FROM entries WHERE number = $number"
+_PAIRS = "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)"
 _LEDGER = """
 SELECT part, announced, stored, state, reason FROM ledger WHERE number = $number ORDER BY part
 """
@@ -78,34 +80,20 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
     repo, number = repository_name(match[1]), int(match[2])
     tables = ("entries", "references", "ledger", "repositories")
     with open_tables(workspace, repo, tables, optional=("pairs", "discussions")) as connection:
-        rows = connection.execute("SELECT repo FROM repositories").fetchall()
-        repo = str(rows[0][0]) if rows else repo
-        values = {"repo": repo, "number": number}
-        only = {"number": number}
-        entries = _rows(connection, "FROM entries WHERE number = $number", only)
-        ledger = _rows(connection, _LEDGER, only)
-        references = _rows(connection, _REFERENCES, values)
-        discussions = []
-        if workspace.table(repo, "discussions").exists():
-            discussions = _rows(connection, "FROM discussions WHERE number = $number", only)
+        named = connection.execute("SELECT repo FROM repositories").fetchall()
+        repo = str(named[0][0]) if named else repo
+        rows = partial(_rows, connection, {"repo": repo, "number": number})
+        entries, ledger, references = rows(_ENTRY), rows(_LEDGER), rows(_REFERENCES)
+        is_discussed = workspace.table(repo, "discussions").exists()
+        discussions = rows("FROM discussions WHERE number = $number") if is_discussed else ()
         verdicts = []
+        judged = workspace.verdicts(repo, "any").parent.glob("*.parquet")
         people = (workspace.root / "annotations").glob("*/verdicts.parquet")
-        for path in (
-            *sorted(workspace.verdicts(repo, "any").parent.glob("*.parquet")),
-            *sorted(people),
-        ):
-            relation = connection.read_parquet(str(verify_parquet(path)))
-            connection.register("verdicts", relation)
-            verdicts += _rows(connection, _VERDICTS, values)
-        pairs = []
+        for path in (*sorted(judged), *sorted(people)):
+            connection.register("verdicts", connection.read_parquet(str(verify_parquet(path))))
+            verdicts += rows(_VERDICTS)
         (basis,) = find_basis(workspace, [repo], None)
-        if basis.rules is not None:
-            pairs = _rows(
-                connection,
-                "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)",
-                values,
-            )
-    records = sources(workspace, repo).get(number, ())
+        pairs = rows(_PAIRS) if basis.rules is not None else ()
     if not entries and not ledger and not references:
         raise WorkspaceError(
             f"{repo}#{number} was not seen in {workspace.root}",
@@ -113,23 +101,22 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
             "is newer than the last goldpan mine",
         )
     return Explanation(
-        repo,
-        number,
-        entries[0] if entries else None,
-        tuple(references),
-        basis,
-        tuple(pairs),
-        tuple(verdicts),
-        tuple(ledger),
-        records,
-        discussions[0] if discussions else None,
+        repo=repo,
+        number=number,
+        entry=next(iter(entries), None),
+        references=tuple(references),
+        basis=basis,
+        pairs=tuple(pairs),
+        verdicts=tuple(verdicts),
+        ledger=tuple(ledger),
+        records=sources(workspace, repo).get(number, ()),
+        discussion=next(iter(discussions), None),
     )
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
+    connection: duckdb.DuckDBPyConnection, values: Mapping[str, object], query: str
 ) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        connection.sql(query, params=dict(values)).to_arrow_table().to_pylist()
-    )
+    used = {name: value for name, value in values.items() if f"${name}" in query}
+    rows: list[dict[str, Any]] = connection.sql(query, params=used).to_arrow_table().to_pylist()
     return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -101,12 +101,9 @@ def trace(
     for directory in datasets:
         read_provenance(directory)
     directories = list(datasets) or finished_datasets(workspace)
-    for directory in directories:
-        entry = _find(directory, example_id)
-        if entry:
-            split, example = entry
-            break
-    else:
+    entries = ((path, entry) for path in directories if (entry := _find(path, example_id)))
+    directory, entry = next(entries, (Path(), None))
+    if entry is None:
         names = [directory.name for directory in directories]
         searched = choices(names) if names else f"{workspace.root}/datasets, which is empty"
         remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
@@ -115,37 +112,37 @@ def trace(
             f"No example {example_id!r} is in {searched}",
             question(example_id, near, _MOST_ALIKE, cutoff=0) or remedy,
         )
+    split, example = entry
     chain: tuple[Link, ...] = ()
     if verify:
         provenance = read_provenance(directory)
         published = Link("file", True, f"the split {split} matches provenance.json")
         chain = (*verify_chain(workspace, example, provenance), published)
     repo = example.get("repo")
-    numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
     return Trace(
         example_id,
         str(directory),
         split,
         example,
-        tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
-        tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
-        _entries(workspace, directory, repo, numbers),
+        tuple(_replies(workspace, repo, example.get("raw") or ())) if repo else (),
+        tuple(_objects(workspace.clone(repo), example)) if repo else (),
+        tuple(_entries(workspace, directory, repo, example)) if repo else (),
         {name: example[name] for name in _PLACE if example.get(name) is not None},
         chain,
     )
 
 
 def _entries(
-    workspace: WorkspaceLayout, directory: Path, repo: str | None, numbers: Sequence[int]
-) -> tuple[Explanation, ...]:
+    workspace: WorkspaceLayout, directory: Path, repo: str, example: Mapping[str, Any]
+) -> Iterator[Explanation]:
     """Explain entries by the pairing rules of the dataset, where their pairs are still there."""
-    if not numbers or repo is None:
-        return ()
     sources = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
     rules = {source.get("rules") for source in sources if source["repo"].lower() == repo.lower()}
-    rules_known = sorted(rules & set(workspace.paired_by(repo)))
-    paired = workspace.by_rules(rules_known[0] if rules_known else UNPAIRED)
-    return tuple(explain(paired, f"{repo}#{number}") for number in numbers)
+    numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
+    for number in numbers:
+        known = sorted(rules & set(workspace.paired_by(repo)))
+        paired = workspace.by_rules(known[0] if known else UNPAIRED)
+        yield explain(paired, f"{repo}#{number}")
 
 
 def _alike(directory: Path, example_id: str) -> list[str]:
@@ -171,23 +168,19 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
     return None
 
 
-def _replies(workspace: WorkspaceLayout, repo: str, names: Sequence[str]) -> list[RawReply]:
-    records = {record.name: record for record in Archive(workspace.raw(repo)).records}
-    replies = []
+def _replies(workspace: WorkspaceLayout, repo: str, names: Sequence[str]) -> Iterator[RawReply]:
+    records = {record.name: record.meta for record in Archive(workspace.raw(repo)).records}
     for name in names:
-        meta = records[name].meta if name in records else {}
+        meta = records.get(name, {})
         about = (meta.get(key) for key in ("at", "sha256", "size"))
-        replies.append(RawReply(name, str(meta.get("part", "")), *about))
-    return replies
+        yield RawReply(name, str(meta.get("part", "")), *about)
 
 
-def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
+def _objects(clone: Path, example: Mapping[str, Any]) -> Iterator[GitObject]:
     named = [(column, example[column]) for column in OBJECTS if example.get(column)]
-    if not clone.exists():
-        return [GitObject(column, sha, None, None) for column, sha in named]
-    with Objects(clone) as objects:
-        infos = list(objects.info(sha for _, sha in named))
-    return [
-        GitObject(column, sha, info.kind if info else None, info.size if info else None)
-        for (column, sha), info in zip(named, infos, strict=True)
-    ]
+    infos: list[Any] = [None] * len(named)
+    if clone.exists():
+        with Objects(clone) as objects:
+            infos = list(objects.info(sha for _, sha in named))
+    for (column, sha), info in zip(named, infos, strict=True):
+        yield GitObject(column, sha, info and info.kind, info and info.size)

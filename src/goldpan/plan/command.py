@@ -1,4 +1,4 @@
-"""`goldpan run` and `goldpan status`, which import what they need when they are called."""
+"""`goldpan run`, which imports what it needs when it is called."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError, choices
-from goldpan.core.values import LOCAL, Execution, output_file, several
+from goldpan.core.values import LOCAL, Execution, several
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from goldpan.core.result import Results
     from goldpan.core.terminal import Reporter
-    from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
-    from goldpan.plan.record import DryRun, PlanResult, PlanStatus
+    from goldpan.plan.record import DryRun, PlanResult
 
 
 def run(
@@ -102,34 +100,3 @@ def open_plan(
     settings = lab.github if planned.select else lab.settings
     repos = select_repositories(planned, stored, settings, reporter, anew=select, keep=keep)
     return OpenPlan(file, lab, repos, execution)
-
-
-def status(
-    lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[Coverage] | PlanStatus:
-    """Compare announced with stored counts, and list what is missing and why.
-
-    Example: goldpan status --repo numpy/numpy
-
-    Args:
-        plan: Show which units of this plan are up to date instead.
-        html: Also write an HTML page about all repositories of the workspace.
-    """
-    if plan is None:
-        return lab.status(*repos, html=html)
-    if repos:
-        raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
-    from goldpan.plan.file import load_plan
-    from goldpan.plan.opened import open_workspace
-    from goldpan.plan.record import PlanStatus
-    from goldpan.plan.run import PlanRun
-    from goldpan.report.workspace_page import write_workspace_page
-
-    file, page = load_plan(plan), output_file("html", html)
-    opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
-    with lab.reporting() as reporter:
-        opened = open_plan(file, opened_lab, reporter, keep=False)
-    judged = PlanRun(opened, refresh=False).judged()
-    if page is not None:
-        write_workspace_page(opened_lab.layout, page)
-    return PlanStatus(judged, file.path, opened_lab.path)

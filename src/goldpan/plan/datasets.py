@@ -17,8 +17,8 @@ from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
 from goldpan.plan.record import digest_of
-from goldpan.plan.section import DatasetSection, StageSection
-from goldpan.plan.step import Outcome, Results, Stage, Step, Unit, outcome, subject_of
+from goldpan.plan.section import StageSection
+from goldpan.plan.step import Outcome, Results, Step, Unit, outcome, subject_of
 
 DATES = ("year", "month", "day")
 """The words of a tag that stand for the day of the newest mined reply."""
@@ -69,25 +69,33 @@ def _sources(unit: Unit) -> list[str]:
     return [f"{_source(unit)}/{repo}" for repo in _repositories(unit)]
 
 
-def _needs(unit: Unit) -> Iterator[str]:
-    file = unit.plan.file
+def build_needs(unit: Unit) -> Iterator[str]:
+    """Yield what names the units that a dataset is made of."""
+    file, section = unit.plan.file, unit.section
     if not _source(unit):
-        yield from data_units(unit.plan, unit.section)
-    if not unit.section.get("leave_out"):
+        yield from data_units(unit.plan, section)
+    if not section.get("leave_out"):
         yield from _sources(unit)
-    if reviews_of(unit.section):
+    if reviews_of(section):
         yield from (f"review/{subject_of(one)}" for one in file.sections("review"))
-    if VERIFIED in unit.section.names("require"):
+    projects = {name for key in _PROJECTS for name in section.names(key)}
+    for one in file.sections("annotate"):
+        uses = reviews_of(section) or one.get("project") in projects
+        if uses and unit.subject not in one.names("dataset"):
+            yield f"annotate/{one.get('project')}"
+    if VERIFIED in section.names("require"):
         yield from (f"verify/{one.get('dataset')}" for one in file.sections("verify"))
 
 
-def _after(unit: Unit) -> Iterator[str]:
+def build_after(unit: Unit) -> Iterator[str]:
+    """Yield what names the units that may add to a dataset."""
     yield from _sources(unit)
     if any(name.startswith(NOT) for name in unit.section.names("require")):
         yield from (f"audit/{name}" for name in _audited(unit))
 
 
-def _build(unit: Unit) -> Step:
+def build_step(unit: Unit) -> Step:
+    """Return of what a dataset is built, and how."""
     plan, section, source, lab = unit.plan, unit.section, _source(unit), unit.plan.lab
     family, since, output = section.get("family"), section.get("since"), lab.layout.dataset
     chosen = _repositories(unit)
@@ -99,7 +107,7 @@ def _build(unit: Unit) -> Step:
     if source and not present:  # of which all of the workspace would be taken
         raise DatasetError(
             f"No repository of {unit.subject} was {reads_of(section)}",
-            "See why with goldpan status --plan",
+            "See why with goldpan run PLAN --dry-run",
         )
     repos = tuple(map(plan.kept, present))
     builder = find_builder(family)
@@ -203,18 +211,8 @@ def _built(
     return replace(ended, summary=summary, missing=(*left_out, *ended.missing))
 
 
-DATASET = Stage(
-    name="dataset",
-    heading="[[dataset]]",
-    command="build",
-    keys=DatasetSection,
-    needs=_needs,
-    after=_after,
-    step=_build,
-)
-
-
-def _publish(unit: Unit) -> Step:
+def publish_step(unit: Unit) -> Step:
+    """Return where a dataset goes, under which tag."""
     from goldpan.datasets.hub.publish import endpoint
 
     directory, tag = unit.plan.lab.layout.dataset(unit.subject), unit.section.get("tag")
@@ -232,17 +230,6 @@ def _publish(unit: Unit) -> Step:
         inputs=unit.plan.tables("build", "audit", dataset=unit.subject),
         ended=ended,
     )
-
-
-PUBLISH = Stage(
-    name="publish",
-    heading="[dataset.publish]",
-    command="publish",
-    without=("dataset",),
-    needs=lambda unit: [f"dataset/{unit.subject}"],
-    after=lambda unit: [f"audit/{unit.subject}"],
-    step=_publish,
-)
 
 
 def tag_of(directory: Path, pattern: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from types import GenericAlias
 from typing import Any
@@ -18,7 +18,7 @@ from goldpan.core.plugins.parts import imported
 from goldpan.core.settings.file import Location, Problem, read_toml
 from goldpan.core.values import Execution
 from goldpan.plan.datasets import DATES, filled_tag, reviews_of
-from goldpan.plan.opened import PlanFile, reads_of
+from goldpan.plan.opened import PlanFile
 from goldpan.plan.section import EXECUTION, DatasetSection, Plan, PlanSection, StageSection, derive
 from goldpan.plan.stages import STAGES
 from goldpan.plan.step import Stage, method_of, subject_of
@@ -133,15 +133,12 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
 
     Plugins of the workspace have to be loaded; `own` is the directory of its own tasks.
     """
-    problems = [
-        *_named_twice(file),
-        *_not_built(file),
-        *_not_listed(file),
-        *_not_reviewed(file),
-        *_unknown_settings(file, own),
-        *_unknown_values(file, own),
-        *_without_task(file, own),
-    ]
+    problems = [*_named_twice(file), *_not_built(file), *_not_listed(file), *_not_reviewed(file)]
+    for place, find, value in _named(file, own):
+        try:
+            find(value)
+        except UsageError as error:
+            problems.append(Problem.at(place, error.problem, error.remedy))
     if problems:
         raise file.source.refusal(list(dict.fromkeys(problems)))
 
@@ -170,36 +167,32 @@ def _not_built(file: PlanFile) -> Iterator[Problem]:
 
 def _not_listed(file: PlanFile) -> Iterator[Problem]:
     """Yield the repositories that are not the plan's, where it lists all."""
-    if _PLACEHOLDER in file.head.repositories.listed:
+    planned = file.head.repositories
+    if _PLACEHOLDER in planned.listed:
         at = ("repositories", "listed")
         yield Problem.at(at, f"{_PLACEHOLDER} is no repository", "Write the name of yours")
-    if file.head.repositories.select:
-        return
-    listed = {name.lower(): name for name in file.head.repositories.listed}
-    named: list[tuple[Location, str]] = [
-        (("mine", "licenses"), name) for name in file.sections("mine")[0].get("licenses")
-    ]
-    for place, dataset in file.by_stage["dataset"].items():
-        named += [((*place, "repositories"), name) for name in dataset.names("repositories")]
-    for place, name in named:
-        if name.lower() not in listed:
-            remedy = question(name, listed.values()) or "Add it to repositories.listed"
-            yield Problem.at(place, f"{name} is not listed", remedy)
+    named: dict[Location, Iterable[str]] = {
+        (*place, "repositories"): dataset.names("repositories")
+        for place, dataset in file.by_stage["dataset"].items()
+    }
+    named["mine", "licenses"] = file.sections("mine")[0].get("licenses")
+    listed = {name.lower() for name in planned.listed}
+    for place, names in named.items() if not planned.select else ():
+        for name in names:
+            if name.lower() not in listed:
+                remedy = question(name, planned.listed) or "Add it to repositories.listed"
+                yield Problem.at(place, f"{name} is not listed", remedy)
 
 
 def _not_reviewed(file: PlanFile) -> Iterator[Problem]:
     """Yield the rules that nothing is paired by, and reviews of what no dataset is built from."""
-    first, *others = file.rules
     wanted: dict[Location, str] = {}
     for place, dataset in file.by_stage["dataset"].items():
-        rules, is_reviewed = dataset.given().get("rules"), bool(reviews_of(dataset))
+        rules = dataset.given().get("rules")
         if rules is not None and rules not in file.rules:
             cause = f"the plan does not pair by {rules!r}"
             yield Problem.at((*place, "rules"), cause, "Add it to pair.rules")
-        elif is_reviewed and rules in others:
-            cause = f"the review judges pairs by {first} alone"
-            yield Problem.at((*place, "rules"), cause, f"Remove it, or put it before {first}")
-        if is_reviewed:
+        if reviews_of(dataset):
             wanted[*place, "require"] = str(dataset.get("profile"))
     for review in file.sections("review"):
         reviewed = review.get("profile")
@@ -212,40 +205,29 @@ def _not_reviewed(file: PlanFile) -> Iterator[Problem]:
             yield Problem.at(place, cause, f'Write profile = "{profile}" in [review]')
 
 
-def _tried(place: Location, find: Callable[..., object], *arguments: object) -> Iterator[Problem]:
-    try:
-        find(*arguments)
-    except UsageError as error:
-        yield Problem.at(place, error.problem, error.remedy)
+Named = tuple[Location, Callable[[Any], object], Any]
+"""A place, and a value there that names something with what raises `UsageError` if it is not."""
 
 
-def _unknown_settings(file: PlanFile, own: Path | None) -> Iterator[Problem]:
-    """Yield licenses, tasks, settings of reviews, families and tags that there are not."""
-    from goldpan.annotation.review.request import load_review_settings
+def _named(file: PlanFile, own: Path | None) -> Iterator[Named]:
+    """Yield what names something: licenses, tasks, families, tags, and values of options."""
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.licenses import stated_license
     from goldpan.datasets.tasks.registry import find_task
 
     for license in file.sections("mine")[0].get("licenses").values():
-        yield from _tried(("mine", "licenses"), stated_license, license)
+        yield ("mine", "licenses"), stated_license, license
     for place in file.by_stage["tasks"]:
-        yield from _tried(place, find_task, place[-1], own)
+        yield place, partial(find_task, own=own), place[-1]
     for section in file.sections("review"):
-        given = file.given(section)
-        stated = {"models": given.get("model"), **given.get("settings", {})}
-        settings_file = given.get("settings_file")
-        yield from _tried(("review",), load_review_settings, settings_file, stated)
+        yield ("review",), _load_review, file.given(section)
+    others = names_of("builder")
     for place, dataset in file.by_stage["dataset"].items():
-        family, others = dataset.get("family"), names_of("builder")
-        if family not in others:
-            yield from _tried((*place, "family"), find_recipe, family, others)
-        publish = dataset.get("publish")
-        if publish is not None and (tag := publish.get("tag")) is not None:
-            yield from _tried((*place, "publish", "tag"), check_tag, tag, dataset)
-
-
-def _unknown_values(file: PlanFile, own: Path | None) -> Iterator[Problem]:
-    """Yield the values of options that name what there is not."""
+        if dataset.get("family") not in others:
+            yield (*place, "family"), partial(find_recipe, others=others), dataset.get("family")
+        if (publish := dataset.get("publish")) is not None and publish.get("tag") is not None:
+            words = {"content": "", **dict.fromkeys(DATES, "")}
+            yield (*place, "publish", "tag"), partial(filled_tag, values=words), publish.get("tag")
     for stage, places in file.by_stage.items():
         for place, section in places.items():
             finders = _finders(file, section, own)
@@ -255,7 +237,14 @@ def _unknown_values(file: PlanFile, own: Path | None) -> Iterator[Problem]:
                 find = finders.get(f"{stage} {name}") or finders.get(name)
                 for item in value if isinstance(value, tuple) else [value]:
                     if find is not None and item is not None:
-                        yield from _tried((*place, name), find, item)
+                        yield (*place, name), find, item
+
+
+def _load_review(given: Mapping[str, Any]) -> None:
+    from goldpan.annotation.review.request import load_review_settings
+
+    stated = {"models": given.get("model"), **given.get("settings", {})}
+    load_review_settings(given.get("settings_file"), stated)
 
 
 def _finders(
@@ -282,36 +271,3 @@ def _finders(
         ),
         "evaluate model": lambda value: find_model(value, section.get("settings")),
     }
-
-
-def _without_task(file: PlanFile, own: Path | None) -> Iterator[Problem]:
-    """Yield evaluations on datasets whose rows are those of no task."""
-    from goldpan.datasets.tasks.registry import load_tasks, tasks_of_family
-
-    for place, evaluation in file.by_stage["evaluate"].items():
-        known = load_tasks(own)
-        for dataset in filter(None, map(file.dataset, evaluation.names("dataset"))):
-            name, family = dataset.get("name"), dataset.get("family")
-            builder = find_builder(family)
-            has_own = builder is not None and builder.own_task
-            if not has_own and not tasks_of_family(family, known):
-                cause = f"no task has the rows of {name}, of the family {family}"
-                remedy = "Remove it, or write a task for it (docs/tasks.md)"
-                yield Problem.at(
-                    (*place, "dataset"), cause, (builder and builder.unscored) or remedy
-                )
-
-
-def check_tag(pattern: str, dataset: StageSection) -> None:
-    """Raise `UsageError` for a pattern that no dataset of the family can fill."""
-    filled_tag(pattern, {"content": "0" * 8, **dict.fromkeys(DATES, "00")})
-    if reads_of(dataset) not in ("cloned", "tasks"):  # which are made of replies
-        return
-    try:
-        filled_tag(pattern, {"content": ""})
-    except UsageError:
-        raise UsageError(
-            f"{pattern!r} has a date, which datasets of the family {dataset.get('family')} do not "
-            "tell",
-            "Write {content} in its place, which differs with the rows",
-        ) from None

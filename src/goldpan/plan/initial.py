@@ -102,20 +102,20 @@ def commented_plan() -> str:
     from goldpan.plan.section import Select
     from goldpan.plan.stages import STAGES
 
-    head, names = plan_of(()), ("refresh", *plan_of(()).parameters)
-    parts = [f"{_HEAD}{_keys(head, names)}", _LISTED, _table("[[repositories.select]]", Select)]
+    head = plan_of(())
+    parts = [f"{_HEAD}{_keys(head, ('refresh', *head.parameters), whole=True)}", _LISTED]
+    parts.append(_table("[[repositories.select]]", Select))
     for stage in STAGES:
         if stage.name == "dataset":
             parts += _datasets()
-        elif stage.heading and stage.name != "publish":
+        elif stage.heading:
             parts.append(_table(stage.heading, section_of(stage)))
     return "\n".join(parts)
 
 
 def _datasets() -> Iterator[str]:
-    """Yield a dataset of each family, with the keys that those before it have not."""
-    from goldpan.plan.file import dataset_of, section_of
-    from goldpan.plan.stages import STAGES
+    """Yield a dataset of each family, with the keys that those before it have not; qa first."""
+    from goldpan.plan.file import dataset_of
     from goldpan.workspace.building import families
 
     shown = {*_NAMED, "publish"}
@@ -126,12 +126,8 @@ def _datasets() -> Iterator[str]:
         keys = [*needed, *(key for key in fields if key not in {*needed, *shown})]
         shown |= set(keys)
         about = section.__doc__ if family == "qa" else f"Of the family {family}:"
-        lines = ("#[[dataset]]", *(f'#{name} = "{family}"{_EXAMPLE}' for name in _NAMED), "")
-        head = "\n".join(lines)
-        yield _help(about or "") + head + _keys(section, keys)
-        if family == "qa":
-            publish = next(stage for stage in STAGES if stage.name == "publish")
-            yield _table(publish.heading, section_of(publish))
+        named = "".join(f'#{name} = "{family}"{_EXAMPLE}\n' for name in _NAMED)
+        yield f"{_help(about or '')}#[[dataset]]\n{named}{_keys(section, keys)}"
 
 
 def _table(heading: str, section: Any) -> str:
@@ -146,25 +142,23 @@ def _table(heading: str, section: Any) -> str:
     return f"{_help(section.__doc__ or '')}{mark}{heading}\n{_keys(section, names, needed)}"
 
 
-def _keys(section: Any, names: Iterable[str], needed: Iterable[str] = ()) -> str:
-    from goldpan.plan.section import EXECUTION, Plan
+def _keys(
+    section: Any, names: Iterable[str], needed: Iterable[str] = (), *, whole: bool = False
+) -> str:
+    """Return keys with their help; only the `whole` plan shows where work is done."""
+    from goldpan.plan.section import EXECUTION
 
     lines = []
     for name in names:
-        field, option = section.model_fields[name], _parameters(section).get(name)
-        is_of_head = option is not None and option.group == EXECUTION
-        if field.description is None or (is_of_head and not issubclass(section, Plan)):
+        field, option = section.model_fields[name], getattr(section, "parameters", {}).get(name)
+        is_of_head = option is not None and option.group == EXECUTION and not whole
+        if field.description is None or is_of_head:
             continue
-        lines.append(_help(field.description))
         placeholder = (option.placeholder if option else "").removesuffix("...") or name.upper()
         value, is_default = _value(field, placeholder, is_needed=name in needed)
         mark = "" if is_default else _EXAMPLE
-        lines.append(f"#{name.replace('_', '-')} = {value}{mark}\n")
+        lines.append(f"{_help(field.description)}#{name.replace('_', '-')} = {value}{mark}\n")
     return "".join(lines)
-
-
-def _parameters(section: Any) -> Any:
-    return getattr(section, "parameters", {})
 
 
 def _help(text: str) -> str:
@@ -179,19 +173,21 @@ def _value(field: Any, placeholder: str, *, is_needed: bool) -> tuple[str, bool]
     if is_whole and field.default is not None:
         return toml_value(field.default), True
     about = field.description or ""
-    members = get_args(field.annotation) if NoneType in get_args(field.annotation) else ()
-    kind = next((kind for kind in members if kind is not NoneType), field.annotation)
+    kind = field.annotation
+    if NoneType in get_args(kind):
+        kind = next(member for member in get_args(kind) if member is not NoneType)
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    if get_origin(kind) is Literal:
-        return toml_value(get_args(kind)[0]), False
-    if kind in (int, float):
-        if told := re.search(r"\(default: ([\d.]+)", about):
-            return told[1], True
-        decimal = re.search(r"\d\.\d+", about)
-        return toml_value(100 if kind is int else float(decimal[0] if decimal else 5)), False
-    if get_origin(kind) is tuple:
-        return toml_value([placeholder]), False
-    for pattern in _EXAMPLES_IN_HELP if kind is str else ():
-        if told := re.search(pattern, about):
-            return toml_value(told[1]), False
-    return toml_value({bool: False, dict: {}}.get(get_origin(kind) or kind, placeholder)), False
+    if kind in (int, float) and (told := re.search(r"\(default: ([\d.]+)", about)):
+        return told[1], True
+    decimal = re.search(r"\d\.\d+", about)
+    named = (re.search(pattern, about) for pattern in _EXAMPLES_IN_HELP)
+    examples = {
+        int: 100,
+        float: float(decimal[0]) if decimal else 5.0,
+        bool: False,
+        dict: {},
+        tuple: [placeholder],
+        Literal: next(iter(get_args(kind)), None),
+        str: next((told[1] for told in named if told), placeholder),
+    }
+    return toml_value(examples.get(get_origin(kind) or kind, placeholder)), False

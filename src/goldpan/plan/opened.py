@@ -73,11 +73,6 @@ class PlanFile:
         wanted = [*named, *filter(None, (one.get("profile") for one in takers))]
         return tuple(dict.fromkeys(map(self.profile, wanted or ["default"])))
 
-    def dataset(self, name: str) -> StageSection | None:
-        """Return a dataset of the plan by name."""
-        named = (one for one in self.sections("dataset") if one.get("name") == name)
-        return next(named, None)
-
     def profile(self, name: str) -> str:
         """Return a profile's name, or where its file lies."""
         return str(self.resolve(name)) if name.endswith(".toml") else name

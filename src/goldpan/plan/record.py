@@ -76,11 +76,6 @@ class StepResult(Result):
         return waits or self.state in ("failed", "skipped")
 
     @property
-    def reason(self) -> str:
-        """Why it is not up to date, in a few words; empty where it is."""
-        return named(self.why) if self.why else "; ".join(self.missing)
-
-    @property
     def trouble(self) -> str:
         """The problem with its remedy, or what is missing."""
         if self.problem:
@@ -126,7 +121,7 @@ class PlanResult(Result):
         return sum(unit.ran for unit in self.units)
 
 
-class PlanStatus(Results[StepResult]):
+class DryRun(Results[StepResult]):
     """The units of a plan as a run of it would find them, in its order."""
 
     __slots__ = ("plan", "workspace")
@@ -136,22 +131,6 @@ class PlanStatus(Results[StepResult]):
         super().__init__(units)
         self.plan = plan
         self.workspace = workspace
-
-    @property
-    def exit_code(self) -> int:
-        """3 where a unit is not up to date."""
-        return 0 if all(unit.state == "fresh" for unit in self) else 3
-
-
-class DryRun(PlanStatus):
-    """The units that a run would take, and why."""
-
-    __slots__ = ()
-
-    @property
-    def exit_code(self) -> int:
-        """0: that units are due is no failure."""
-        return 0
 
 
 def named(reasons: tuple[str, ...], most: int = 3) -> str:

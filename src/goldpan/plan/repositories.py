@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -11,21 +10,10 @@ from pathlib import Path
 from goldpan.core.errors import MiningError
 from goldpan.core.result import count, json_data
 from goldpan.datasets.licenses import stated_license
-from goldpan.plan.section import CloneSection, MineSection
-from goldpan.plan.step import Outcome, Results, Stage, Step, Unit, outcome
+from goldpan.plan.step import Outcome, Results, Step, Unit, outcome
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
-
-
-def _each(stage: str) -> Callable[[Unit], list[str]]:
-    """Return what names a stage's units of all repositories."""
-    return lambda unit: [f"{stage}/{repo}" for repo in unit.plan.repos]
-
-
-def _same(stage: str) -> Callable[[Unit], list[str]]:
-    """Return what names a stage's unit of the same repository."""
-    return lambda unit: [f"{stage}/{unit.subject}"]
 
 
 def _license(unit: Unit) -> dict[str, str]:
@@ -34,7 +22,8 @@ def _license(unit: Unit) -> dict[str, str]:
     return {} if stated is None else {"license": stated}
 
 
-def _mine(unit: Unit) -> Step:
+def mine_step(unit: Unit) -> Step:
+    """Return how GitHub is asked for a repository, and for what."""
     license, lab = _license(unit), unit.plan.lab.settings
     asked = {name: getattr(lab, name) for name in ("api_url", "via", "since", "include")}
     tables = unit.plan.lab.layout.tables  # whose content later stages change
@@ -76,17 +65,9 @@ def _mined(unit: Unit, results: Results, tables: Path) -> Outcome:
     )
 
 
-MINE = Stage(
-    name="mine",
-    heading="[mine]",
-    command="mine",
-    keys=MineSection,
-    is_of_repository=True,
-    step=_mine,
-)
+def normalize_step(unit: Unit) -> Step:
+    """Return how tables are made of the raw replies that are there."""
 
-
-def _normalize(unit: Unit) -> Step:
     def ended(results: Results) -> Outcome:
         entries = sum(rows["entries"] for counts in results for rows in counts.tables.values())
         line = f"{count(entries, 'entry')} from the raw replies"
@@ -100,11 +81,8 @@ def _normalize(unit: Unit) -> Step:
     )
 
 
-NORMALIZE = Stage(name="mine", command="normalize", is_of_repository=True, step=_normalize)
-"""The stage of repositories that are not to be mined."""
-
-
-def _pair(unit: Unit) -> Step:
+def pair_step(unit: Unit) -> Step:
+    """Return by which rules pull requests are matched."""
     from goldpan.miners.pairing import find_rules
 
     names, plan, repo = unit.plan.file.rules, unit.plan, unit.repo
@@ -119,18 +97,8 @@ def _pair(unit: Unit) -> Step:
     )
 
 
-PAIR = Stage(
-    name="pair",
-    heading="[pair]",
-    command="pair",
-    several=("rules",),
-    is_of_repository=True,
-    needs=_same("mine"),
-    step=_pair,
-)
-
-
-def _clone(unit: Unit) -> Step:
+def clone_step(unit: Unit) -> Step:
+    """Return whence a history comes."""
     from goldpan.git.remote import source_of
 
     source, plan, repo = unit.section.get("source"), unit.plan, unit.repo
@@ -143,23 +111,8 @@ def _clone(unit: Unit) -> Step:
     )
 
 
-CLONE = Stage(
-    name="clone",
-    heading="[clone]",
-    command="clone",
-    keys=CloneSection,
-    is_of_repository=True,
-    needs=_same("pair"),
-    step=_clone,
-)
-
-
-def _before_filter(unit: Unit) -> list[str]:
-    has_history = unit.plan.file.sections("clone")[0].get("enabled")
-    return [f"{'clone' if has_history else 'pair'}/{unit.subject}"]
-
-
-def _filter(unit: Unit) -> Step:
+def filter_step(unit: Unit) -> Step:
+    """Return by which profiles issues and pairs are judged."""
     from goldpan.filters.profile import criteria
 
     plan, repo = unit.plan, unit.repo
@@ -191,20 +144,8 @@ def _filter(unit: Unit) -> Step:
     )
 
 
-FILTER = Stage(
-    name="filter",
-    heading="[filter]",
-    command="filter",
-    without=("rules", "settings", "list", "rejects"),
-    several=("profile",),
-    is_of_repository=True,
-    needs=_before_filter,
-    after=_each("mine"),  # among whose issues near duplicates are found
-    step=_filter,
-)
-
-
-def _review(unit: Unit) -> Step:
+def review_step(unit: Unit) -> Step:
+    """Return what models judge."""
     plan, rules = unit.plan, unit.plan.file.rules[0]
     repos = [*map(plan.kept, plan.repos)]
     profile = plan.profile(unit.section).name
@@ -229,13 +170,3 @@ def _review(unit: Unit) -> Step:
         ],
         ended=ended,
     )
-
-
-REVIEW = Stage(
-    name="review",
-    heading="[review]",
-    command="review",
-    without=("rules", "dataset", "calibrate"),
-    needs=_each("filter"),
-    step=_review,
-)

@@ -25,7 +25,6 @@ from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import PlanResult, State, StepResult, digests_of, named
-from goldpan.plan.repositories import MINE, NORMALIZE
 from goldpan.plan.stages import make_units
 from goldpan.plan.step import Step, Unit
 from goldpan.workspace.options import call
@@ -43,13 +42,6 @@ class _Due:
     step: Step
     result: StepResult
 
-    @property
-    def call(self) -> str:
-        """What is equal for units that one call does: all of mining, or of a cluster."""
-        options = self.step.options
-        is_joint = self.unit.stage is MINE or self.unit.options({}).get("engine") == "ray"
-        return repr(options) if is_joint else self.unit.name
-
 
 class PlanRun:
     """The units of an opened plan, which are judged or run."""
@@ -61,18 +53,17 @@ class PlanRun:
         only: Sequence[str] = (),
         update: bool = False,
         force: bool = False,
-        refresh: bool = True,
         tell: Listener = lambda *_: None,
     ) -> None:
         """Make the units; raises `UsageError` for a name in `only` that is none.
 
         `only` are units by ``STAGE``, ``STAGE/SUBJECT`` or subject; without any all are taken.
         With `update` GitHub is asked for what changed, with `force` units that are up to date are
-        run, too, and without `refresh` that of the plan does not count.
+        run, too.
         """
         self.plan = plan
         self.units = make_units(plan)
-        self._update, self._force, self._refresh, self._tell = update, force, refresh, tell
+        self._update, self._force, self._tell = update, force, tell
         self._ended: dict[str, StepResult] = {}
         self._taken = {unit.name for unit in self.units} if not only else set[str]()
         for name in only:
@@ -123,7 +114,7 @@ class PlanRun:
             for _, units in groupby(self.units, _stage_of_repositories):
                 calls: dict[str, list[_Due]] = {}
                 for due in filter(None, map(self._begin, units)):
-                    calls.setdefault(due.call, []).append(due)
+                    calls.setdefault(repr(due.step.options), []).append(due)
                 for together in calls.values():
                     self._do(sorted(together, key=lambda due: due.unit.repo.lower()))
         taken = (self._ended[unit.name] for unit in self.units if unit.name in self._taken)
@@ -149,9 +140,9 @@ class PlanRun:
     def _asked(self, unit: Unit, step: Step, record: StepResult) -> Iterator[str]:
         if record.missing and record.again:
             yield f"something is missing ({'; '.join(record.missing[:3])})"
-        if self._update and unit.stage is MINE:
+        if self._update and unit.stage.command == "mine":
             yield "--update was given"
-        elif self._refresh and step.due:
+        elif step.due:
             yield step.due
         if self._force:
             yield "--force was given"
@@ -196,7 +187,7 @@ class PlanRun:
         """Return what is kept of a unit that ended."""
         unit, ended = due.unit, due.step.ended(results)
         basis = due.result.basis
-        if unit.stage is NORMALIZE:  # a license that is stated is added to the replies
+        if unit.stage.command == "normalize":  # a license that is stated is added to the replies
             basis = unit.basis(unit.stage.step(unit))
         return unit.result(
             "partial" if ended.missing else "done",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import orjson
@@ -40,20 +40,17 @@ def select(
         return planned.listed
     searches = planned.model_dump(mode="json")
     try:
-        stored = read_json(file)
-    except FileNotFoundError:
-        stored = {}
+        stored = read_json(file) if file.exists() else {}
     except (DamagedError, orjson.JSONDecodeError):
         raise WorkspaceError(
             f"{file} is damaged", "Restore it, or search again with goldpan run --select"
         ) from None
-    if not anew and stored.get("searches") == searches:
-        return (*planned.listed, *stored["repositories"])
-    found = search(planned, settings, reporter)
-    if keep:
-        make_directory(file.parent)
-        write_whole(file, sealed_json({"searches": searches, "repositories": found}))
-    return (*planned.listed, *found)
+    if anew or stored.get("searches") != searches:
+        stored = {"searches": searches, "repositories": search(planned, settings, reporter)}
+        if keep:
+            make_directory(file.parent)
+            write_whole(file, sealed_json(stored))
+    return (*planned.listed, *stored["repositories"])
 
 
 def search(planned: Repositories, settings: Settings, reporter: Reporter) -> list[str]:
@@ -103,19 +100,13 @@ async def _search(github: GitHub, select: Select, others: set[str]) -> Sequence[
                 "Run the same command again, or narrow the selection",
             )
         items = reply.data.get("items", [])
-        for name, stars in filter(None, map(_found, items)):
-            if name.lower() not in others:
-                found.setdefault(name.lower(), (-stars, name))
+        for item in items:
+            with suppress(UsageError, LookupError, TypeError, ValueError):  # another reply
+                name, stars = repository_name(item["full_name"]), int(item["stargazers_count"])
+                if name.lower() not in others:
+                    found.setdefault(name.lower(), (-stars, name))
         if len(found) >= select.limit or len(items) < _PAGE:
             break
     # Repositories with as many stars come in any order.
     ordered = sorted(found.values(), key=lambda one: (one[0], one[1].lower()))
     return [name for _, name in ordered[: select.limit]]
-
-
-def _found(item: Any) -> tuple[str, int] | None:
-    """Return a repository's name and its stars, None for what tells no such."""
-    try:
-        return repository_name(str(item["full_name"])), int(item["stargazers_count"])
-    except (UsageError, LookupError, TypeError, ValueError):
-        return None

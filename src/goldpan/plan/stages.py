@@ -1,33 +1,41 @@
 """The table of a plan's stages: a new stage is one entry in `STAGES`.
 
-An entry names the table of the file, the command whose method is called with its keys, the units
-that it needs, and a function that returns what a unit does: options, inputs and outputs.
+An entry names the table of the file, a function that returns what a unit does, the command whose
+method is called with the table's keys, and the units that it needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import count
-from goldpan.plan.datasets import DATASET, PUBLISH, data_units
+from goldpan.plan.datasets import build_after, build_needs, build_step, data_units, publish_step
 from goldpan.plan.opened import OpenPlan, files_below
-from goldpan.plan.repositories import CLONE, FILTER, MINE, NORMALIZE, PAIR, REVIEW
-from goldpan.plan.section import EvaluationSection, ExportSection, NamedSection, OfDataset
-from goldpan.plan.step import Outcome, Results, Stage, Step, Unit, outcome
+from goldpan.plan.repositories import (
+    clone_step,
+    filter_step,
+    mine_step,
+    normalize_step,
+    pair_step,
+    review_step,
+)
+from goldpan.plan.section import (
+    CloneSection,
+    DatasetSection,
+    EvaluationSection,
+    ExportSection,
+    MineSection,
+    NamedSection,
+    OfDataset,
+)
+from goldpan.plan.step import Names, Outcome, Results, Stage, Step, Unit, outcome
 
 
-def _data(unit: Unit) -> list[str]:
-    return data_units(unit.plan, unit.section)
-
-
-def _of_dataset(unit: Unit) -> list[str]:
-    return [f"dataset/{unit.section.get('dataset')}"]
-
-
-def _import(unit: Unit) -> Step:
+def _import_step(unit: Unit) -> Step:
     plan, section = unit.plan, unit.section
     corrections = plan.decisions(section.names("corrections"))
 
@@ -41,12 +49,7 @@ def _import(unit: Unit) -> Step:
     )
 
 
-TASKS = Stage(
-    name="tasks", heading="[tasks.NAME]", command="tasks import", without=("name",), step=_import
-)
-
-
-def _push(unit: Unit) -> Step:
+def _push_step(unit: Unit) -> Step:
     decisions = unit.plan.decisions([unit.subject])
 
     def ended(results: Results) -> Outcome:
@@ -61,17 +64,7 @@ def _push(unit: Unit) -> Step:
     )
 
 
-ANNOTATE = Stage(
-    name="annotate",
-    heading="[annotate.push]",
-    command="annotate push",
-    without=("rules",),
-    needs=_data,
-    step=_push,
-)
-
-
-def _verify(unit: Unit) -> Step:
+def _verify_step(unit: Unit) -> Step:
     plan, name = unit.plan, unit.subject
 
     def ended(results: Results) -> Outcome:
@@ -89,17 +82,7 @@ def _verify(unit: Unit) -> Step:
     )
 
 
-VERIFY = Stage(
-    name="verify",
-    heading="[[verify]]",
-    command="verify",
-    keys=OfDataset,
-    needs=_of_dataset,
-    step=_verify,
-)
-
-
-def _evaluate(unit: Unit) -> Step:
+def _evaluate_step(unit: Unit) -> Step:
     def ended(results: Results) -> Outcome:
         (found,) = results
         missing = tuple(map(str, found.failures))
@@ -117,21 +100,7 @@ def _evaluate(unit: Unit) -> Step:
     )
 
 
-EVALUATE = Stage(
-    name="evaluate",
-    heading="[[evaluation]]",
-    command="evaluate run",
-    keys=EvaluationSection,
-    needs=_data,
-    step=_evaluate,
-)
-
-
-def _evaluations(unit: Unit) -> list[str]:
-    return [f"evaluate/{one.get('name')}" for one in unit.plan.file.sections("evaluate")]
-
-
-def _compare(unit: Unit) -> Step:
+def _compare_step(unit: Unit) -> Step:
     root, given = unit.plan.lab.path, unit.plan.file.given(unit.section)
     given = {"output": root / "comparisons" / f"{unit.subject}.html", **given}
     pages = [Path(given[name]) for name in ("output", "markdown", "latex") if given.get(name)]
@@ -140,16 +109,6 @@ def _compare(unit: Unit) -> Step:
         inputs=(root / "runs").rglob("result.json"),
         ended=lambda results: outcome(results, *pages),
     )
-
-
-COMPARE = Stage(
-    name="compare",
-    heading="[[comparison]]",
-    command="evaluate compare",
-    keys=NamedSection,
-    needs=_evaluations,
-    step=_compare,
-)
 
 
 def _trials(unit: Unit) -> Iterator[str]:
@@ -179,7 +138,7 @@ def _evidence(plan: OpenPlan, dataset: str) -> Iterator[Path]:
         yield from (layout.root / "verification" / repo.lower()).glob(f"*/{RECORD}")
 
 
-def _audit(unit: Unit) -> Step:
+def _audit_step(unit: Unit) -> Step:
     plan, name = unit.plan, unit.subject
 
     def ended(results: Results) -> Outcome:
@@ -192,19 +151,7 @@ def _audit(unit: Unit) -> Step:
     )
 
 
-AUDIT = Stage(
-    name="audit",
-    heading="[[audit]]",
-    command="audit",
-    keys=OfDataset,
-    without=("limit",),
-    needs=_of_dataset,
-    after=_trials,
-    step=_audit,
-)
-
-
-def _export(unit: Unit) -> Step:
+def _export_step(unit: Unit) -> Step:
     layout, name = unit.plan.lab.layout, unit.section.get("dataset")
     output = layout.root / "exports" / unit.subject
     return Step(
@@ -214,30 +161,111 @@ def _export(unit: Unit) -> Step:
     )
 
 
-EXPORT = Stage(
-    name="export",
-    heading="[[export]]",
-    command="export",
-    keys=ExportSection,
-    without=("output",),
-    needs=_of_dataset,
-    after=lambda unit: [f"audit/{unit.section.get('dataset')}"],
-    step=_export,
-)
+def _same(stage: str) -> Names:
+    """Return what names a stage's unit of the same repository or dataset."""
+    return lambda unit: [f"{stage}/{unit.section.get('dataset') or unit.subject}"]
 
+
+def _every(stage: str) -> Names:
+    """Return what names all units of a stage of repositories."""
+    return lambda unit: [f"{stage}/{repo}" for repo in unit.plan.repos]
+
+
+def _evaluations(unit: Unit) -> list[str]:
+    return [f"evaluate/{one.get('name')}" for one in unit.plan.file.sections("evaluate")]
+
+
+def _data(unit: Unit) -> list[str]:
+    return data_units(unit.plan, unit.section)
+
+
+def _before_filter(unit: Unit) -> list[str]:
+    has_history = unit.plan.file.sections("clone")[0].get("enabled")
+    return [f"{'clone' if has_history else 'pair'}/{unit.subject}"]
+
+
+_of_repository = partial(Stage, is_of_repository=True)
+_of_dataset = partial(Stage, needs=_same("dataset"))
 
 STAGES = (
-    *(MINE, NORMALIZE, TASKS, PAIR, CLONE, FILTER, REVIEW),
-    *(DATASET, ANNOTATE, VERIFY, EVALUATE, COMPARE, AUDIT, EXPORT, PUBLISH),
+    _of_repository("mine", "[mine]", "mine", mine_step, keys=MineSection),
+    _of_repository("mine", "", "normalize", normalize_step),
+    Stage("tasks", "[tasks.NAME]", "tasks import", _import_step, without=("name",)),
+    _of_repository("pair", "[pair]", "pair", pair_step, _same("mine"), several=("rules",)),
+    _of_repository("clone", "[clone]", "clone", clone_step, _same("pair"), keys=CloneSection),
+    _of_repository(
+        "filter",
+        "[filter]",
+        "filter",
+        filter_step,
+        needs=_before_filter,
+        after=_every("mine"),  # among whose issues near duplicates are found
+        without=("rules", "settings", "list", "rejects"),
+        several=("profile",),
+    ),
+    Stage(
+        "review",
+        "[review]",
+        "review",
+        review_step,
+        needs=_every("filter"),
+        without=("rules", "dataset", "calibrate"),
+    ),
+    Stage(
+        "dataset",
+        "[[dataset]]",
+        "build",
+        build_step,
+        needs=build_needs,
+        after=build_after,
+        keys=DatasetSection,
+    ),
+    Stage("annotate", "[annotate.push]", "annotate push", _push_step, _data, without=("rules",)),
+    _of_dataset("verify", "[[verify]]", "verify", _verify_step, keys=OfDataset),
+    Stage(
+        "evaluate", "[[evaluation]]", "evaluate run", _evaluate_step, _data, keys=EvaluationSection
+    ),
+    Stage(
+        "compare",
+        "[[comparison]]",
+        "evaluate compare",
+        _compare_step,
+        needs=_evaluations,
+        keys=NamedSection,
+    ),
+    _of_dataset(
+        "audit",
+        "[[audit]]",
+        "audit",
+        _audit_step,
+        after=_trials,
+        keys=OfDataset,
+        without=("limit",),
+    ),
+    _of_dataset(
+        "export",
+        "[[export]]",
+        "export",
+        _export_step,
+        after=_same("audit"),
+        keys=ExportSection,
+        without=("output",),
+    ),
+    _of_dataset(
+        "publish",
+        "[dataset.publish]",
+        "publish",
+        publish_step,
+        after=_same("audit"),
+        without=("dataset",),
+    ),
 )
 """In the order in which they run, unless a unit needs one of a later stage."""
-_AFTER_PEOPLE = {stage.name for stage in STAGES[STAGES.index(DATASET) :]}
-"""The stages that use annotations: they wait for people, where the plan asks some."""
 
 
 def make_units(plan: OpenPlan) -> list[Unit]:
     """Return all units, each after those that it needs; raises `UsageError` for a circle."""
-    left = _after_people([unit for stage in STAGES for unit in stage.units(plan)])
+    left = [unit for stage in STAGES for unit in stage.units(plan)]
     there = {unit.name for unit in left}
     units: dict[str, Unit] = {}
     while left:
@@ -252,21 +280,3 @@ def make_units(plan: OpenPlan) -> list[Unit]:
             raise UsageError(f"{names} wait for one another", "Correct the plan")
         left = later
     return list(units.values())
-
-
-def _after_people(units: list[Unit]) -> list[Unit]:
-    """Return units of which those that follow annotations need them."""
-    pushed = [unit for unit in units if unit.stage is ANNOTATE]
-    by_name = {unit.name: unit for unit in units}
-    before, found = {unit.name for unit in pushed}, [*pushed]
-    while found:
-        unit = found.pop()
-        new = {*unit.needs, *unit.after} - before
-        before |= new
-        found += [by_name[name] for name in new if name in by_name]
-    return [
-        replace(unit, needs=(*unit.needs, *(one.name for one in pushed)))
-        if unit.stage.name in _AFTER_PEOPLE and unit.name not in before
-        else unit
-        for unit in units
-    ]

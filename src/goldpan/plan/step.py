@@ -66,21 +66,24 @@ class Step:
     """Why it has to run though nothing changed here."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stage:
-    """A stage: a table of the file, the command whose method is called, and its steps.
+Names = Callable[["Unit"], Iterable[str]]
 
-    Its functions take a unit: `step` returns what it does now, `needs` the units without which it
-    makes no sense, `after` those that run before it and that it can do without.
-    """
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage: a table of the file, and the steps of its units."""
 
     name: str
-    command: str
-    step: Callable[[Unit], Step]
-    heading: str = ""
+    heading: str
     """The table of the file, such as ``[[verify]]``; empty for a stage without one."""
-    needs: Callable[[Unit], Iterable[str]] = lambda _: ()
-    after: Callable[[Unit], Iterable[str]] = lambda _: ()
+    command: str
+    """The command whose method is called."""
+    step: Callable[[Unit], Step]
+    """Returns what a unit does, as the workspace is now."""
+    needs: Names = lambda _: ()
+    """Returns the units without which one makes no sense, by name."""
+    after: Names = lambda _: ()
+    """Returns the units that run before one and that it can do without."""
     keys: type[StageSection] = StageSection
     """The keys that no option has."""
     without: tuple[str, ...] = ()
@@ -92,18 +95,18 @@ class Stage:
 
     def units(self, plan: OpenPlan) -> Iterator[Unit]:
         """Yield the units of a plan: a section, or one with each repository."""
-        for subject, section in self._subjects(plan):
-            unit = Unit(plan, self, subject, section)
-            yield replace(unit, needs=tuple(self.needs(unit)), after=tuple(self.after(unit)))
-
-    def _subjects(self, plan: OpenPlan) -> Iterator[tuple[str, StageSection]]:
-        datasets = plan.file.by_stage["dataset"]
         for place, section in plan.file.by_stage[self.name].items():
             if not self.is_of_repository:
-                named = datasets.get(place[:-1], section)  # of a table inside a dataset's
-                yield subject_of(named) or str(place[-1]), section
-            elif section.get("enabled") is not (not self.heading):  # else it is another's
-                yield from ((repo, section) for repo in plan.repos)
+                named = plan.file.by_stage["dataset"].get(place[:-1], section)  # of [dataset.NAME]
+                subjects: Sequence[str] = [subject_of(named) or str(place[-1])]
+            else:  # unless it is the other of two stages of one name
+                is_other = section.get("enabled") is not None and section.get("enabled") != bool(
+                    self.heading
+                )
+                subjects = () if is_other else plan.repos
+            for subject in subjects:
+                unit = Unit(plan, self, subject, section)
+                yield replace(unit, needs=tuple(self.needs(unit)), after=tuple(self.after(unit)))
 
 
 @dataclass(frozen=True)

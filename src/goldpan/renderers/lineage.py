@@ -29,11 +29,6 @@ def _checked(result: CheckResult) -> Iterator[Block]:
         yield from blocks_of(mended)
     size = f"{count(result.files, 'file')}, {result.bytes / 1e6:,.0f} MB"
     yield Line(f"{size} in {result.workspace}")
-    if result.unsealed:
-        yield Line(
-            f"{result.unsealed:,} have no digest: tables of an earlier version, checked only for "
-            "their format, or packages of test runs that are active or were stopped"
-        )
     for damage in result.damaged:
         at = "" if damage.offset is None else f" at byte {damage.offset:,}"
         yield Line(f"Damaged: {damage.file}{at}: {damage.reason}")

@@ -9,7 +9,7 @@ from itertools import groupby
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.miners.mine import duration
 from goldpan.plan.initial import NewWorkspace
-from goldpan.plan.record import DryRun, PlanResult, PlanStatus, StepResult
+from goldpan.plan.record import DryRun, PlanResult, StepResult, named
 
 _MOST = 20
 _ENDS = ("done", "fresh", "partial", "failed", "skipped")
@@ -54,7 +54,7 @@ def _troubles(result: PlanResult) -> Iterator[Block]:
 
 @renders(StepResult)
 def _unit_line(result: StepResult) -> Iterator[Block]:
-    yield Line(f"{result.unit} {result.state}: {result.reason or result.trouble}")
+    yield Line(f"{result.unit} {result.state}: {named(result.why) or result.trouble}")
 
 
 @renders(DryRun)
@@ -64,27 +64,17 @@ def _would_run(result: DryRun) -> Iterator[Block]:
         yield _nothing_to_do(len(result))
         return
     yield Line(f"{count(len(due), 'unit')} of {len(result):,} would run in {result.workspace}:")
-    rows = [(stage, names, reason) for stage, _, names, reason in _grouped(due)]
-    yield Table(("stage", "units", "why"), rows)
+    yield Table(("stage", "units", "why"), list(_grouped(due)))
 
 
-@renders(PlanStatus)
-def _states(result: PlanStatus) -> Iterator[Block]:
-    others = [unit for unit in result if unit.state != "fresh"]
-    fresh = len(result) - len(others)
-    yield Line(f"{fresh:,} of {count(len(result), 'unit')} of {result.plan} up to date.")
-    if others:
-        yield Table(("stage", "state", "units", "why"), list(_grouped(others)))
-
-
-def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str, str]]:
+def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str]]:
     """Yield the units of one stage of which the same is true, together."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for unit in units:
-        groups.setdefault((unit.stage, unit.state, unit.reason), []).append(unit.subject)
-    for (stage, state, reason), subjects in groups.items():
+        groups.setdefault((unit.stage, named(unit.why)), []).append(unit.subject)
+    for (stage, reason), subjects in groups.items():
         more = f" and {len(subjects) - 3:,} more" if len(subjects) > 3 else ""
-        yield stage, state, ", ".join(subjects[:3]) + more, reason
+        yield stage, ", ".join(subjects[:3]) + more, reason
 
 
 def _nothing_to_do(units: int) -> Line:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 def status(self: OpenWorkspace, *repos: str, html: Path | str | None = None) -> Results[Coverage]:
     """Compare announced with stored counts, and list what is missing and why.
 
+    Example: goldpan status --repo numpy/numpy
+
     Args:
         html: Also write an HTML page about all repositories of the workspace.
     """

@@ -205,10 +205,6 @@ class Builder:
     """Options that every plan gives."""
     settings: str = ""
     """``module:function`` from the options to what else tells its builds apart, as plain data."""
-    own_task: bool = False
-    """True where the options name the task that the rows belong to."""
-    unscored: str = ""
-    """Why no task has its rows, as a remedy; empty where one has."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return the builder and its command."""

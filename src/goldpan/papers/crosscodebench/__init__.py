@@ -20,7 +20,6 @@ register(
             "split": "goldpan.papers.crosscodebench.splits:find_split",
             "method": "goldpan.datasets.tasks.wording:find_method",
         },
-        unscored="Import prompts with goldpan build crosscode import, and name their task in task",
     ),
     *(Command(f"build crosscode {name}", f"{_OPERATIONS}:{name}_") for name in _COMMANDS),
 )

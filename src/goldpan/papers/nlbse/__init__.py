@@ -35,7 +35,6 @@ register(
         },
         fixed={"source": "mined", "labels": False},  # a plan mines repositories, not GH Archive
         settings=f"{_ROOM}.issues.profile:profile_settings",
-        own_task=True,
     ),
     Builder(
         "code-comments",
