@@ -28,7 +28,6 @@ from goldpan.evaluation.compare.result import (
     TestName,
     Verdicts,
     arrange,
-    near_limit,
     significant_decision,
     untested,
 )
@@ -120,7 +119,7 @@ def compare_by_name(
         nsamples=samples,
         random_state=seed,
     )
-    of = _bayesian(result, alpha, samples)
+    of = _bayesian(result)
     width = f"{rope:g}"
     if rope_kind == "effect":
         width += f" x the pooled {'standard' if result.all_normal else 'median absolute'} deviation"
@@ -139,7 +138,7 @@ def compare_by_name(
     return arrange(scores, Verdicts(test, central, of, _effects(result, 1)))
 
 
-def _bayesian(result: Any, alpha: float, samples: int) -> Pairs:
+def _bayesian(result: Any) -> Pairs:
     of: Pairs = {}
     for first, second in combinations(result.rankdf.index, 2):
         # A ROPE of 0 leaves no probability of being equal.
@@ -150,7 +149,6 @@ def _bayesian(result: Any, alpha: float, samples: int) -> Pairs:
                 result.decision_matrix.loc[first, second], "undecided"
             ),  # type: ignore[arg-type]
             posterior=posterior,
-            fragile=any(near_limit(share, 1 - alpha, samples) for share in shares),
         )
         of[first, second] = verdict
         of[second, first] = verdict.mirrored()

@@ -139,10 +139,6 @@ class RowsTest:
     """Two-sided, corrected for all pairs."""
     half_width: Floats
     """Half the width of the interval that holds for all pairs at once."""
-    critical: float
-    """How many standard errors a difference needs to be the largest of all pairs."""
-    rows_variance: Floats
-    seeds_variance: Floats
     rounds: int
 
 
@@ -211,15 +207,7 @@ def compare_on_rows(
     p, most = _step_down(parts, moved, error, z, alpha, rounds, seed)
     tail = scipy_stats().norm.sf(most)
     half = error * np.where(np.isfinite(freedom), scipy_stats().t.isf(tail, freedom), most)
-    return RowsTest(
-        difference=parts.difference,
-        p=p,
-        half_width=half,
-        critical=most,
-        rows_variance=rows,
-        seeds_variance=seeds,
-        rounds=rounds,
-    )
+    return RowsTest(difference=parts.difference, p=p, half_width=half, rounds=rounds)
 
 
 def _linear(

@@ -140,11 +140,6 @@ def tiers(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
         f"{compared.agreement:.1%} of {len(compared.pairs):,} decisions agree with these tiers; "
         f"{undecided:,} are undecided."
     )
-    if fragile := sum(pair.fragile for pair in compared.pairs):
-        context.note(
-            f"{fragile:,} decisions lie within random error of the limit and could change with "
-            "another seed."
-        )
     for standing in compared.standings:
         yield CellOutcome(standing.model, "Tier", standing.tier)
 

@@ -42,8 +42,6 @@ from goldpan.report.document import (
     with_interval,
 )
 
-_NEEDED = "would show with"
-
 
 def make_report(
     workspace: WorkspaceLayout,
@@ -214,8 +212,6 @@ def pairs_table(comparison: Comparison) -> ReportTable:
         note += f"Any difference at all, by {test.omnibus}: p {formatted(test.omnibus_p)}. "
     if test.approach == "calibrated":
         note += "p and the interval hold for all pairs at once. "
-    if any(pair.fragile for pair in comparison.pairs):
-        note += "* Another random seed could decide otherwise. "
     title = f"Every pair, {test.question}" if test.question else f"Every pair, {test.name}"
     columns = ({name: row[name] for name in shown} for row in rows)
     return cut(ReportTable.of(title, columns, f"{note}{error_rate(test.name)}".strip()))
@@ -228,12 +224,11 @@ def _row(pair: ComparedPair, comparison: Comparison) -> Row:
     return {
         "first": pair.first,
         "second": pair.second,
-        "the first is": f"{word.removesuffix(' than')}{'*' if pair.fragile else ''}",
+        "the first is": word.removesuffix(" than"),
         "p": pair.p,
         "difference": pair.difference,
         "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
         **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
-        _NEEDED: words.needed(pair),
     }
 
 

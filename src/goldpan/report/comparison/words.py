@@ -117,33 +117,17 @@ def _clause(
     if decision == "undecided":
         if test.approach != "calibrated":
             return f"is not told apart from {who}"
-        return f"cannot be told apart from {who}{_what_is_needed(pairs)}"
+        return f"cannot be told apart from {who}{_span(pairs)}"
     sure = f" ({_p(max(ps))})" if ps and decision in ("better", "worse") else ""
     return f"is {word} {who}{sure}"
 
 
-def needed(pair: ComparedPair) -> str:
-    """Return the amount of data that would decide a pair, empty where decided or unknown."""
-    if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
+def _span(pairs: Sequence[ComparedPair]) -> str:
+    """Return where the difference of a single pair may lie."""
+    low, high = pairs[0].low, pairs[0].high
+    if len(pairs) > 1 or low is None or high is None:
         return ""
-    if not pair.difference:
-        return "scores are equal"
-    amounts = ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
-    parts = [f"{number:,} {unit}" for number, unit in amounts if number is not None]
-    return f"about {' and '.join(parts)}" if parts else "more than can be asked for"
-
-
-def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
-    """Return the least amount of data that would show a difference of these pairs."""
-    if not any(pair.difference for pair in pairs):
-        return " (their scores are equal)"
-    with_needed = [pair for pair in pairs if pair.needed or pair.needed_seeds]
-    if not with_needed:
-        small = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
-        return f" ({small} too small for any reasonable number of {pairs[0].needed_unit} or seeds)"
-    least = max(with_needed, key=lambda pair: abs(pair.difference))
-    subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
-    return f" ({subject} would show with {needed(least)})"
+    return f" (the difference may lie between {formatted(low)} and {formatted(high)})"
 
 
 def _p(p: float) -> str:
