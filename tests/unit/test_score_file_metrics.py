@@ -178,15 +178,6 @@ def test_scores_that_no_metric_has_are_refused(
         compared(tmp_path / "x.json", plain(**values), metric)
 
 
-def test_shares_beside_percent_are_warned_of(tmp_path: Path) -> None:
-    mixed = compared(tmp_path / "x.json", plain(a=0.85, b=87.0)).doubts
-    assert mixed[0].startswith("Warning: the score of a on t is 0.85, that of b on t 87: shares")
-    for rows in (plain(a=85, b=87), plain(a=0.2, b=-0.1), plain(a=-12.0, b=-0.5)):
-        fine = file_sentences(compared(tmp_path / "y.json", rows))
-        assert not fine[0].startswith("Warning")
-    assert compared(tmp_path / "z.json", plain(a=0.2, b=-0.1), "MCC").metric == "MCC"
-
-
 def test_only_scores_of_a_known_scale_are_about_equal(tmp_path: Path) -> None:
     """Story points that differ by 0.01 say nothing where errors are of 0.001, or of 100."""
     truths = [0.001 * (at % 7) for at in range(400)]

@@ -127,7 +127,7 @@ def _page(step: Step) -> dict[str, Path]:
 
 def _pages(step: Step, _: object) -> list[Path]:
     options = step.options()
-    return [Path(options[name]) for name in ("output", "markdown", "latex") if options.get(name)]
+    return [Path(options[name]) for name in ("output", "latex") if options.get(name)]
 
 
 COMPARE = Stage(

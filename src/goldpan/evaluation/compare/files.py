@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -15,14 +14,7 @@ from goldpan.evaluation.compare.effects import Degradation, Overfitting, degrada
 from goldpan.evaluation.compare.file_answers import SHORT, FileAnswers, Runs, file_answers
 from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.result import Comparison, arrange
-from goldpan.evaluation.compare.score_files import (
-    PARTS,
-    Key,
-    ScoreFile,
-    Truth,
-    check_range,
-    mixed_scales,
-)
+from goldpan.evaluation.compare.score_files import PARTS, Key, ScoreFile, Truth, check_range
 from goldpan.evaluation.compare.scores import (
     RunScore,
     ScoreMatrix,
@@ -34,64 +26,35 @@ from goldpan.evaluation.metrics.classification import label_metric
 from goldpan.evaluation.metrics.estimate import Confusion
 
 
-def check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+def _check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
     """Raise `EvaluationError` where models do not share rows, truths or labels with the others."""
-    if file.layout == "predictions":
-        _check_answers(file, matrix, runs)
-    elif file.layout == "counts":
-        _check_counts(file, matrix, runs)
-
-
-def _check_answers(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+    if file.layout == "scores":
+        return
+    noun = "row" if file.layout == "predictions" else "label"
     for dataset in matrix.tasks:
-        first: Mapping[str, Truth] = {}
+        first: set[tuple[str, Truth]] = set()
         for model in matrix.models:
-            for truths in _truths(file, runs[dataset, model]):
-                first = first or truths
-                _check_rows(file.path, dataset, model, first, truths)
+            for held in _held(file, runs[dataset, model]):
+                first = first or held
+                if apart := sorted(name for name, _ in first ^ held):
+                    raise EvaluationError(
+                        f"{file.path}: {model} and the first model on {dataset} do not share the"
+                        f" {noun} {apart[0]!r} with one truth",
+                        f"Give every model and seed each {noun}, with the same truths",
+                    )
 
 
-def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, Truth]]:
-    """Yield the truths of each seed by row; each fold has rows of its own."""
-    truths: dict[int, dict[str, Truth]] = defaultdict(dict)
+def _held(file: ScoreFile, keys: Sequence[Key]) -> Iterator[set[tuple[str, Truth]]]:
+    """Yield the rows of each seed with their truths, or the labels of each run's counts."""
+    if file.layout == "counts":
+        for key in keys:
+            yield {(label, "") for label in file.counts[key]}
+        return
+    rows: dict[int, set[tuple[str, Truth]]] = defaultdict(set)
     for key in keys:
         fold = f" of fold {key.fold}" if key.fold else ""
-        truths[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
-    yield from truths.values()
-
-
-def _check_rows(
-    path: Path, dataset: str, model: str, truths: Mapping[str, Truth], others: Mapping[str, Truth]
-) -> None:
-    if truths == others:
-        return
-    remedy = "Give all models and seeds the same rows with the same truths"
-    if missing := sorted(truths.keys() ^ others.keys()):
-        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-        raise EvaluationError(
-            f"{path}: the runs of {model} and of the first model on {dataset} do not share the row"
-            f" {missing[0]!r}{more}",
-            remedy,
-        )
-    id_ = next(name for name in truths if truths[name] != others[name])
-    raise EvaluationError(
-        f"{path}: models do not agree on row {id_!r} of {dataset}, which {model} has with the"
-        f" truth {others[id_]!r} and the first model with {truths[id_]!r}",
-        remedy,
-    )
-
-
-def _check_counts(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
-    for dataset in matrix.tasks:
-        keys = [key for model in matrix.models for key in runs[dataset, model]]
-        labels = set().union(*map(file.counts.__getitem__, keys))
-        for key in keys:
-            if missing := sorted(labels - file.counts[key].keys()):
-                raise EvaluationError(
-                    f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
-                    f" {dataset}",
-                    "Give every model's counts for every label",
-                )
+        rows[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
+    yield from rows.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +83,6 @@ class FileComparison:
     """Data set, model, metric and mean over seeds and folds, of the test parts (S7)."""
     invalid: Mapping[str, float]
     """Of predictions, the share of each model's test answers that are none of the task."""
-    doubts: tuple[str, ...]
-    """What makes the scores hard to believe, a sentence each."""
 
 
 def compare_file(
@@ -182,7 +143,7 @@ def compare_file(
         f"{name}: {ranked} of {key.model} is not defined" for name, key in undefined.items()
     )
     matrix = replace(matrix, left_out=(*matrix.left_out, *no_score))
-    check_alike(file, matrix, runs)
+    _check_alike(file, matrix, runs)
     comparison, new_tasks = _compared(file, answers, matrix, runs, question)
     return FileComparison(
         file=file,
@@ -198,7 +159,6 @@ def compare_file(
         }
         if answers
         else {},
-        doubts=tuple(mixed_scales(file, keys, metric)),
     )
 
 

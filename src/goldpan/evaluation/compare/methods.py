@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from goldpan.core.imports import load
-from goldpan.evaluation.compare.over_sources import holm
 from goldpan.evaluation.compare.result import (
     FEWEST_TASKS,
     Approach,
@@ -31,16 +30,9 @@ from goldpan.evaluation.compare.result import (
     significant_decision,
     untested,
 )
-from goldpan.evaluation.compare.scores import (
-    Floats,
-    ScoreMatrix,
-    StatisticsError,
-    check_settings,
-    rounded,
-    scipy_stats,
-)
+from goldpan.evaluation.compare.scores import Floats, ScoreMatrix, StatisticsError, check_settings
 
-NamedMethod = Literal["bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
+NamedMethod = Literal["bayesian", "frequentist", "nemenyi", "tukey"]
 SAMPLES = 50_000
 _FORCED: Mapping[NamedMethod, str] = {"tukey": "parametric", "nemenyi": "nonparametric"}
 _TESTS: Mapping[str, TestName] = {
@@ -104,8 +96,6 @@ def compare_by_name(
         )
         approach: Approach = "bayesian" if method == "bayesian" else "frequentist"
         return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), len(values)))
-    if method == "wilcoxon":
-        return arrange(scores, _wilcoxon(values, alpha))
     if method != "bayesian":
         result = autoranked(values, alpha=alpha, force_mode=_FORCED.get(method))
         return arrange(scores, _frequentist(values, result, alpha, method))
@@ -224,22 +214,3 @@ def _effects(result: Any, sign: int) -> dict[int, tuple[float | None, str]]:
         else (None, "undefined")
         for model, effect, name in zip(frame.index, frame.effect_size, frame.magnitude, strict=True)
     }
-
-
-def _wilcoxon(values: Floats, alpha: float) -> Verdicts:
-    """Compare each pair by Wilcoxon's test, corrected after Holm (Benavoli 2016)."""
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [rounded(values[i] - values[j]) for i, j in pairs]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tested = [
-            float(scipy_stats().wilcoxon(difference).pvalue) if difference.any() else 1.0
-            for difference in differences
-        ]
-    why = "Each pair by itself, which no third model can influence; p is corrected after Holm"
-    of: Pairs = {}
-    for pair, difference, p in zip(pairs, differences, holm(tested).tolist(), strict=True):
-        moved = difference[difference != 0]
-        side = float((np.sign(moved) * scipy_stats().rankdata(np.abs(moved))).sum())
-        of[pair] = ComparedPair(decision=significant_decision(p, side, alpha), p=p)
-    return Verdicts(ChosenTest("frequentist", "wilcoxon", why, alpha), "mean rank", of)

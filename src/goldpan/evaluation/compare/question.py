@@ -229,19 +229,6 @@ class ComparisonQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class DecidingRows:
-    """How many rows decide between two models, over all tasks that are ranked."""
-
-    first: str
-    second: str
-    differ: int
-    """Rows that one answers right and the other does not; of texts and lists, rows whose answers
-    are not the same."""
-    rows: int
-    """Rows that both answered."""
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonResult:
     """Comparison of models by their stored runs."""
 
@@ -262,8 +249,6 @@ class ComparisonResult:
     """On another split of the same tasks: not comparable."""
     every: tuple[RunRecord, ...]
     """All runs of the tasks, also those that are not compared."""
-    deciding: DecidingRows | None = None
-    """The rows that decide between the two best; None where nothing is ranked."""
 
     @property
     def metric(self) -> str:

@@ -33,7 +33,6 @@ TestName = Literal[
     "random effects",
     "bayesian signed rank",
     "paired t",
-    "wilcoxon",
     "one-sided wilcoxon",
     "nemenyi",
     "tukey",
@@ -190,7 +189,6 @@ _MEASURED: Mapping[TestName, str] = {
     " setting (docs/statistics.md)",
     "bayesian signed rank": "10 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
     "paired t": "5 % of cases with 2 models on 17 tasks",
-    "wilcoxon": "5 % of cases with 2 models on 17 tasks, and in 4 % with 10 models",
     "one-sided wilcoxon": "11 % of cases with 2 models on 17 tasks",
     "nemenyi": "2 % of cases with 10 models on 17 tasks",
     "tukey": "0.5 % of cases with 10 models on 17 tasks",
@@ -280,7 +278,7 @@ def arrange(
         test=verdicts.test,
         standings=tuple(standings),
         pairs=pairs,
-        notes=_notes(scores, verdicts),
+        notes=tuple(f"Left out: {reason}" for reason in scores.left_out),
     )
 
 
@@ -309,14 +307,3 @@ def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, 
 def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
     spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
     return sum(spreads) / len(spreads) if spreads else None
-
-
-def _notes(scores: ScoreMatrix, verdicts: Verdicts) -> tuple[str, ...]:
-    notes = [f"Left out: {reason}" for reason in scores.left_out]
-    if verdicts.test.name.endswith("wilcoxon") and len(scores.tasks) == FEWEST_TASKS:
-        notes.append(
-            "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
-        )
-    if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
-        notes.append("Some scores come from a single seed, so variation between seeds is unknown")
-    return tuple(notes)

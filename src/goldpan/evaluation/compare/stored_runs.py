@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
@@ -16,7 +15,6 @@ from goldpan.evaluation.compare.evidence import evidence_of
 from goldpan.evaluation.compare.question import (
     ComparisonQuestion,
     ComparisonResult,
-    DecidingRows,
     System,
     complete,
     matrix,
@@ -25,9 +23,8 @@ from goldpan.evaluation.compare.question import (
 )
 from goldpan.evaluation.compare.result import arrange
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
-from goldpan.evaluation.record import PREDICTIONS, RunRecord, read_runs, require_runs
+from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.task_input import PATHS
 from goldpan.evaluation.units import MANY_PROJECTS
 
 _MOST_NAMED = 4
@@ -94,12 +91,7 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    result = _compare(result, tasks, question)
-    if isinstance(result.comparison, str):
-        return result
-    by_name = {system.name: system for system in systems}
-    first, second = (by_name[name] for name in result.comparison.models[:2])
-    return replace(result, deciding=deciding_rows(first, second, block.tasks, tasks))
+    return _compare(result, tasks, question)
 
 
 def _compare(
@@ -193,33 +185,3 @@ def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[st
 def _undefined(run: RunRecord) -> str:
     score = ranking_score(run.scores)
     return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
-
-
-def deciding_rows(
-    first: System, second: System, tasks: Sequence[str], known: Mapping[str, Task]
-) -> DecidingRows:
-    """Return on how many rows of these tasks two models differ, in any of their seeds."""
-    differ = rows = 0
-    for task in tasks:
-        answers, others = (
-            _answers(system.runs.get(task, ()), known.get(task)) for system in (first, second)
-        )
-        shared = answers.keys() & others.keys()
-        rows += len(shared)
-        differ += sum(answers[row] != others[row] for row in shared)
-    return DecidingRows(first.name, second.name, differ, rows)
-
-
-def _answers(runs: Sequence[RunRecord], task: Task | None) -> dict[str, set[object]]:
-    """Return the answers of a model to each row as a set, or whether they are right.
-
-    Of two wrong labels one may cost more than the other, except in accuracy.
-    """
-    by_right = task is not None and (task.metric == "accuracy" or task.source.builder == PATHS)
-    answers: dict[str, set[object]] = {}
-    for run in runs:
-        table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
-        for row in table.to_pylist():
-            answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
-            answers.setdefault(row["id"], set()).add(answer)
-    return answers

@@ -295,10 +295,8 @@ _TASKS = (
 
 
 def _with_settings(model: ModelRecipe) -> ModelRecipe:
-    """Return a model with as many processes as it took, or with its small grid."""
-    if model.kind == "baseline":
-        return model.model_copy(update={"quick": {"grid": "small"}})
-    if model.kind == "prompted":
+    """Return a model with as many processes as it took."""
+    if model.kind != "fine-tuned":
         return model
     million = (model.parameters or 0) / 1e6
     processes = 1 if million < 600 else 4 if million < 2000 else 8
