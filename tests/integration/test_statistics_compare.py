@@ -59,8 +59,8 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
         ([("a", "t", float("nan")), ("b", "t", 0.5)], "a has nan as its f1 on t"),
         ([("a", "t", float("inf")), ("b", "t", 0.5)], "a has inf as its f1 on t"),
         ([("a", "t", 0.1), ("a", "t", 0.2)], "a has two scores on t with seed 1"),
-        ([("a", "t", 0.1)], "needs two models, there is a"),
-        ([], "needs two models, there is none"),
+        ([("a", "t", 0.1)], "needs two models .*, there is a"),
+        ([], "needs two models .*, there is none"),
         ([("a", "t", 0.1), ("b", "u", 0.2)], "b has no f1 on t"),
     ],
 )
@@ -69,16 +69,6 @@ def test_scores_that_cannot_be_compared_are_refused(
 ) -> None:
     with pytest.raises(StatisticsError, match=message):
         score_matrix([RunScore(model, task, 1, score) for model, task, score in scores], "f1")
-
-
-def test_incomplete_tasks_go_where_that_is_wanted() -> None:
-    scores = [RunScore("a", "t", 1, 0.1), RunScore("b", "t", 1, 0.2), RunScore("a", "u", 1, 0.3)]
-    complete = score_matrix(scores, "f1", drop_incomplete_tasks=True)
-    assert complete.tasks == ("t",)
-    assert complete.left_out == ("u: not run by b",)
-    assert "Left out: u: not run by b" in compare_by_name(complete, "bayesian").notes
-    with pytest.raises(StatisticsError, match="no task that every model was run on"):
-        score_matrix([scores[2], RunScore("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 1.0}, {"rope": -1.0}, {"samples": 0}])
@@ -234,10 +224,8 @@ def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: in
     json.dumps(json_data(comparison), allow_nan=False)
 
 
-def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:
+def test_bayesian_comparisons_may_have_no_rope() -> None:
     close = matrix({"a": 0.800, "b": 0.799}, 12, noise=0.001)
-    absolute = compare_by_name(close, "bayesian", rope=0.02, rope_kind="absolute", samples=2_000)
-    assert absolute.decision("a", "b") == "equal"
     without = compare_by_name(close, "bayesian", rope=0.0, samples=2_000)
     assert (without.test.rope, without.decision("a", "b")) == (0, "better")
 

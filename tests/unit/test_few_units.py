@@ -60,7 +60,7 @@ def test_a_score_that_is_not_defined_is_left_out_or_told(tmp_path: Path) -> None
     path.write_text("\n".join(lines), encoding="utf-8")
     result = compare_file(read_scores(path), ComparisonQuestion())
     assert result.comparison.tasks == ("t / p",)
-    assert result.matrix.left_out == ("t / q: f1 of a is not defined",)
+    assert result.left_out == ("t / q: 1 of 2 models have no score",)
     path.write_text("\n".join((lines[0], *lines[3:])), encoding="utf-8")
     with pytest.raises(Exception, match="f1 of a on t / q is not defined"):
         compare_file(read_scores(path), ComparisonQuestion())

@@ -114,7 +114,7 @@ def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> Co
         None,
         result.new_tasks,
         {"layout": result.file.layout, "drift": result.drift},
-        result.matrix.left_out,
+        result.left_out,
         file_sentences(result),
         list(file_warnings(result)),
         written,

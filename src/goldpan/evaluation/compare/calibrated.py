@@ -12,18 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goldpan.evaluation.compare.over_sources import (
-    FEWEST_SOURCES,
-    Common,
-    TasksTest,
-    compare_over_sources,
-)
+from goldpan.evaluation.compare.over_sources import FEWEST_SOURCES, Common, compare_over_sources
 from goldpan.evaluation.compare.resampling import (
     ROUNDS,
     Contributions,
-    RowsTest,
+    PairsTest,
     compare_on_rows,
     contributions,
     sides,
@@ -104,7 +98,8 @@ def answer_on_new_rows(
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
     unit = names[0] if len(names) == 1 else "rows, documents or projects"
-    seeds = seeds_of(tasks)
+    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
+    seeds = np.array(counts).max(axis=0)
     trained = (
         "Seeds are averaged first, and what other seeds would change is added"
         if seeds.max() > 1
@@ -113,7 +108,7 @@ def answer_on_new_rows(
     )
     how = (
         f"The answers to {counted(units, unit)} are swapped between models at random,"
-        f" {tested.rounds:,} times, all pairs alike"
+        f" {criteria.rounds:,} times, all pairs alike"
     )
     if seeds.min() == 1 < seeds.max():
         trained += ". Of models with one seed it is unknown, so it holds for these as they were"
@@ -125,7 +120,7 @@ def answer_on_new_rows(
         why += f" least {fewest} are needed"
     test = replace(
         _test("hierarchical resampling", why, criteria, units, unit),
-        samples=tested.rounds,
+        samples=criteria.rounds,
         question="new rows",
     )
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
@@ -135,13 +130,6 @@ def answer_on_new_rows(
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
     verdicts = _verdicts(tested, parts.pairs, wide, criteria)
     return Verdicts(test, "mean", verdicts)
-
-
-def seeds_of(tasks: Sequence[TaskEvidence]) -> NDArray[np.intp]:
-    """Return the number of seeds of each model, on the task where it has most."""
-    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
-    most: NDArray[np.intp] = np.array(counts, dtype=np.intp).max(axis=0)
-    return most
 
 
 def answer_on_new_tasks(
@@ -224,10 +212,7 @@ def _untested(
 
 
 def _verdicts(
-    tested: RowsTest | TasksTest,
-    pairs: Sequence[tuple[int, int]],
-    half_widths: Floats,
-    criteria: Criteria,
+    tested: PairsTest, pairs: Sequence[tuple[int, int]], half_widths: Floats, criteria: Criteria
 ) -> dict[tuple[int, int], ComparedPair]:
     """Return the decisions on pairs whose differences have intervals of these half widths."""
     verdicts = {}
@@ -249,7 +234,6 @@ def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -
         why=why,
         alpha=criteria.alpha,
         rope=criteria.rope,
-        rope_kind=None if criteria.rope is None else "absolute",
         seed=criteria.seed,
         question="new tasks",
         units=units,

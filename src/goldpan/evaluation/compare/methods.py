@@ -79,7 +79,6 @@ def compare_by_name(
     rope: float = 0.1,
     seed: int = 0,
     samples: int = SAMPLES,
-    rope_kind: Literal["effect", "absolute"] = "effect",
 ) -> Comparison:
     """Rank models over tasks by a method's name; the same scores and seed give the same result.
 
@@ -99,28 +98,25 @@ def compare_by_name(
     if method != "bayesian":
         result = autoranked(values, alpha=alpha, force_mode=_FORCED.get(method))
         return arrange(scores, _frequentist(values, result, alpha, method))
-    mode = "effsize" if rope_kind == "effect" else rope_kind
     result = autoranked(
         values,
         alpha=alpha,
         approach="bayesian",
         rope=float(rope),
-        rope_mode=mode,
+        rope_mode="effsize",
         nsamples=samples,
         random_state=seed,
     )
     of = _bayesian(result)
-    width = f"{rope:g}"
-    if rope_kind == "effect":
-        width += f" x the pooled {'standard' if result.all_normal else 'median absolute'} deviation"
+    deviation = "standard" if result.all_normal else "median absolute"
     test = ChosenTest(
         approach="bayesian",
         name="bayesian signed rank",
         why="Bayesian tests say how probable it is that a model is better, and when two are"
-        f" practically equal: here, when they differ by no more than {width}",
+        f" practically equal: here, when they differ by no more than {rope:g} x the pooled"
+        f" {deviation} deviation",
         alpha=alpha,
         rope=rope,
-        rope_kind=rope_kind,
         samples=samples,
         seed=seed,
     )

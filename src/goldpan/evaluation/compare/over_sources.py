@@ -13,24 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goldpan.evaluation.compare.resampling import PairsTest
 from goldpan.evaluation.compare.scores import Floats, rounded, scipy_stats
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""
 _ENUMERATED = 14
 _ROUNDS = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TasksTest:
-    """Pairs of models tested on new tasks."""
-
-    difference: Floats
-    """The mean over data sets."""
-    p: Floats
-    """Two-sided, corrected for all pairs (Holm)."""
-    half_width: Floats
-    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +49,7 @@ def compare_over_sources(
     alpha: float,
     seed: int = 0,
     common: Common | None = None,
-) -> TasksTest:
+) -> PairsTest:
     """Test pairs by their differences on each data set, data sets x pairs.
 
     `within` holds the variance of each difference that comes from test rows and seeds. Without
@@ -83,7 +72,7 @@ def compare_over_sources(
     if within is None:
         p = np.maximum(p, _flipped(differences, seed))
     limit = stats.t.isf(alpha / (2 * pairs), freedom)
-    return TasksTest(difference=mean, p=holm(p), half_width=limit * error)
+    return PairsTest(mean, holm(p), limit * error)
 
 
 def holm(values: Sequence[float] | Floats) -> Floats:

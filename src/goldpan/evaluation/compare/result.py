@@ -130,7 +130,7 @@ class ChosenTest:
     critical_difference: float | None = None
     """Critical difference of mean ranks (Nemenyi)."""
     rope: float | None = None
-    rope_kind: Literal["effect", "absolute"] | None = None
+    """In points of the score where calibrated, of the spread over tasks where bayesian."""
     samples: int | None = None
     """Draws of the posterior, or swaps."""
     seed: int | None = None
@@ -278,7 +278,6 @@ def arrange(
         test=verdicts.test,
         standings=tuple(standings),
         pairs=pairs,
-        notes=tuple(f"Left out: {reason}" for reason in scores.left_out),
     )
 
 

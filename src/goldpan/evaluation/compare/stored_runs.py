@@ -10,7 +10,6 @@ from statistics import fmean
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.compare.evidence import evidence_of
 from goldpan.evaluation.compare.question import (
     ComparisonQuestion,
@@ -21,7 +20,6 @@ from goldpan.evaluation.compare.question import (
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.result import arrange
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
@@ -104,35 +102,20 @@ def _compare(
         return replace(result, comparison=f"Only {only} was run, and a comparison needs two models")
     if len(models) < 2 or not shared:
         return replace(result, comparison="No two models have scores on the same task")
-    if question.approach == "calibrated":
-        return _calibrated(result, tasks, question)
-    return replace(result, comparison=question.over_tasks(matrix(result)))
-
-
-def _calibrated(
-    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
-) -> ComparisonResult:
-    """Decide pairs on new rows and on new tasks."""
     scores = matrix(result)
-    criteria = question.criteria(scores, (result.metrics[name] for name in scores.tasks))
+    metrics = [result.metrics[name] for name in scores.tasks]
     systems = [system for system in result.systems if system.name in scores.models]
-    evidence = evidence_of(systems, scores.tasks, tasks)
+    evidence: Sequence[TaskEvidence] | str = "Scores alone are compared"
+    if question.approach == "calibrated":
+        evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
         why = f"Nothing can be said about new rows: {evidence}"
-        on_tasks = new_tasks_by_scores(scores, criteria)
-        return replace(
-            result,
-            comparison=arrange(scores, no_rows(len(scores.models), why, question.alpha)),
-            new_tasks=arrange(scores, on_tasks),
-        )
-    answers = answer_questions(evidence, scores.models, criteria)
-    comparison = arrange(scores, answers.new_rows, mean_intervals(systems, evidence))
-    notes = (*comparison.notes, *_few_projects(result, scores.tasks))
-    return replace(
-        result,
-        comparison=replace(comparison, notes=notes),
-        new_tasks=arrange(scores, answers.new_tasks),
-    )
+        comparison, new_tasks = question.answer(scores, why, metrics)
+        return replace(result, comparison=comparison, new_tasks=new_tasks)
+    intervals = mean_intervals(systems, evidence)
+    comparison, new_tasks = question.answer(scores, evidence, metrics, intervals)
+    comparison = replace(comparison, notes=tuple(_few_projects(result, scores.tasks)))
+    return replace(result, comparison=comparison, new_tasks=new_tasks)
 
 
 def mean_intervals(

@@ -118,7 +118,7 @@ def file_warnings(compared: FileComparison) -> Iterator[str]:
         f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of the"
         " models, and knows nothing of leaks between training and test."
     )
-    yield from (f"{note}." for note in compared.comparison.notes)
+    yield from words.some("Outside the comparison", compared.left_out)
     for model, share in compared.invalid.items():
         if share > 0.01:
             answers = f"{100 * share:.1f} % of the answers of {model}"

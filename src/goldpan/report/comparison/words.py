@@ -150,8 +150,7 @@ def meaning(test: ChosenTest) -> str:
         )
         return f"better means significant at {share}, corrected for all pairs{rope}"
     if test.approach == "bayesian":
-        unit = " of their spread over tasks" if test.rope_kind == "effect" else " points"
-        width = f" by more than {test.rope:g}{unit}" if test.rope else ""
+        width = f" by more than {test.rope:g} of their spread over tasks" if test.rope else ""
         return (
             f"ahead means a probability of at least {100 * (1 - test.alpha):g} % of a higher"
             f" score{width} on tasks like these, not corrected for multiple comparisons"
@@ -183,7 +182,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     second = ""
     if compared.new_tasks is not None and len(comparison.tasks) > 1:
         second = f"{_capital(answer(compared.new_tasks, comparison.models[0]))}."
-    else:
+    elif len(comparison.tasks) == 1:
         first, other = compared.ranked[:2]
         second = _differing(first, other, comparison.tasks[0])
     examples, seeds = count(rows, "test example"), count(comparison.seeds, "seed")
@@ -234,13 +233,13 @@ def warnings(compared: ComparisonResult) -> tuple[str, ...]:
         *_unseen_noise(compared),
         *_invalid(compared),
         *(f"{note}." for note in notes),
-        *_some("Outside the ranking", compared.block.left_out),
-        *_some("Without a score", compared.without_value),
-        *_some("Not compared, as these runs are on other data or another split", elsewhere),
+        *some("Outside the ranking", compared.block.left_out),
+        *some("Without a score", compared.without_value),
+        *some("Not compared, as these runs are on other data or another split", elsewhere),
     )
 
 
-def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+def some(start: str, left_out: Sequence[str]) -> Iterator[str]:
     """Yield the first of what is left out, if any, as a sentence."""
     more = len(left_out) - _MOST_LEFT_OUT
     ending = f"; and {more} more" if more > 0 else ""
