@@ -120,7 +120,6 @@ METHODS: Mapping[str, Decide] = {
     NEW_TASKS: calibrated_tasks,
     "bayesian signed rank": by_scores("bayesian"),
     "frequentist": by_scores("frequentist"),
-    "wilcoxon": by_scores("wilcoxon"),
     "nemenyi": by_scores("nemenyi"),
     "tukey": by_scores("tukey"),
     "mcnemar": mcnemar_rows,

@@ -46,7 +46,7 @@ NEEDS = {
     r"goldpan evaluate run .*weights=|.* --model (ensemble|finetuned)": "weights: "
     "tests/scale/test_evaluation_embedded.py",
     r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
-    r"goldpan reproduce .*(--quick|--download|--no-run)": "the papers' data: "
+    r"goldpan reproduce .*(--limit|--download|--no-run)": "the papers' data: "
     "tests/integration/test_reproduce.py",
     r"goldpan (run|evaluate run) .*/faun-eval/": "thirty repositories: "
     "tests/integration/test_plan_examples.py",

@@ -15,12 +15,7 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
-from goldpan.evaluation.compare.question import (
-    ComparisonQuestion,
-    ComparisonResult,
-    DecidingRows,
-    complete,
-)
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, complete
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.scores import StatisticsError
 from goldpan.evaluation.compare.stored_runs import compare_runs
@@ -99,7 +94,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -
     assert (named.test.name, named.decision("good", "bad")) == ("none", "untested")
 
 
-def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) -> None:
+def test_rows_that_the_two_best_answer_differently_are_counted(workspace: WorkspaceLayout) -> None:
     data = independent(two_labels(test=200))
     add_runs(workspace, data, {"good": 0.9, "bad": 0.5, "near": 0.8})
     right = {
@@ -110,24 +105,9 @@ def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) ->
         for run in read_runs(workspace)
     }
     differ = sum(one != other for one, other in zip(right["good"], right["near"], strict=True))
-    result = compared(workspace)
-    assert result.deciding == DecidingRows("good", "near", differ, 200)
     assert 0 < differ < 200
-    said = f"good and near differ on {differ} of 200 rows."
-    assert said in sentences(result)
-    add_run(workspace, data, "twin", 0.9)
-    twins = compared(workspace).deciding
-    assert twins is not None and twins.differ == 0
-
-
-def test_two_wrong_labels_of_a_row_differ(workspace: WorkspaceLayout) -> None:
-    task = find_task("issue_type")
-    first, second, third = task.label_names
-    data = split_rows(task, [(f"text {at}", first) for at in range(60)], 40)
-    add_run(workspace, data, "one", 0.0, wrong=second)
-    add_run(workspace, data, "other", 0.0, wrong=third)
-    deciding = compared(workspace).deciding
-    assert deciding is not None and (deciding.differ, deciding.rows) == (20, 20)
+    said = f"good and near answer {differ} of 200 rows differently."
+    assert said in sentences(compared(workspace))
 
 
 def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: WorkspaceLayout) -> None:
@@ -135,9 +115,7 @@ def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: WorkspaceL
     ranking = comparison(compared(workspace))
     assert (ranking.test.units, ranking.test.unit) == (4, "documents")
     assert ranking.decision("good", "bad") == "undecided"
-    (pair,) = ranking.pairs
-    assert pair.needed is not None
-    assert pair.needed >= 6
+    assert "at least 6 are needed" in ranking.test.why
 
 
 def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: WorkspaceLayout) -> None:
@@ -186,9 +164,7 @@ def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> Non
     assert warnings(result)[-1] == f"{left_out}one on requirement_type."
     runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
     rest = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
-    apart = sentences(rest)
-    assert apart[0].startswith("Only ")
-    assert "requirement_type: two has the highest macro_f1, " in apart[1]
+    assert sentences(rest)[0].startswith("Only ")
     assert warnings(rest)[-1].startswith(left_out)
 
 

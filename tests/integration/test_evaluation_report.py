@@ -113,7 +113,7 @@ def test_a_report_begins_with_a_picture_and_three_sentences(report: Report) -> N
     first, second, third = report.summary
     assert "has the highest mean macro_f1 over 6 tasks" in first
     assert "better than bad" in first
-    assert re.search(r"cannot be told apart from (good|near) \(", first)
+    assert re.search(r"cannot be told apart from (good|near) \(the difference may lie", first)
     assert second.startswith("On new tasks, ")
     assert "6 tasks with 360 test examples" in third
     assert "better means significant at 5 %, corrected for all pairs" in third
@@ -257,13 +257,12 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     report = reported(workspace)
     text = texts(report, "distance")
     # Of rows 60 to 179 those whose text is also one of 0 to 59: 80 to 139, 160 to 179.
-    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text is also in train" in text
-    assert "120 (100.0 %) are rows of a document that has other rows in train" in text
+    assert "Of 120 test rows in 1 task, 80 (66.7%) are rows whose text is also in train" in text
+    assert "120 (100.0%) are rows of a document that has other rows in train" in text
     apart = tables(report, "distance")["Texts that are not in train"]
     assert [row[0] for row in apart.rows] == ["reader (context=wide)", "reader (context=none)"]
-    assert "40 rows that are left" in apart.note
-    around = tables(report, "distance")["With and without the texts around"].rows
-    assert [row[1] for row in around] == ["yes", "no"]
+    assert "scored on the rows that are left" in apart.note
+    assert "reader (context=wide)" in text and "may read the texts around a row" in text
 
 
 @pytest.mark.parametrize(
@@ -304,7 +303,7 @@ def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path)
     made = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".md", ".tex")))
+        files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".tex")))
         written = report_comparison(six, compared(six), load_tasks(), files).files
         assert [file.size for file in written] == [file.output.stat().st_size for file in written]
         made.append([file.output.read_bytes() for file in written])

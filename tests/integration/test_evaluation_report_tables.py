@@ -1,4 +1,4 @@
-"""Markdown and LaTeX say the same as the page, and take hostile names as names."""
+"""LaTeX says the same as the page, and takes hostile names as names."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.evaluation.compare.question import ComparisonResult
-from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.text_forms import escape, latex_tables, latex_text, markdown_report
+from goldpan.report.comparison.make import paper_tables
+from goldpan.report.latex import latex_tables, latex_text
 from tests.comparing import add_run, compared, six_tasks, two_labels
 
 pytest.importorskip("scipy")
@@ -57,32 +56,3 @@ def test_latex_of_real_names_closes_what_it_opens(result: ComparisonResult) -> N
     text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(result)))
     assert text.count("{") == text.count("}")
     assert r"\input" not in text
-
-
-@pytest.fixture(scope="module")
-def text(workspace: WorkspaceLayout, result: ComparisonResult) -> str:
-    return markdown_report(make_report(workspace, result, load_tasks()))
-
-
-def test_markdown_tables_have_a_cell_for_each_column(text: str) -> None:
-    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("| ")]
-    assert len(blocks) > 10
-    for lines in blocks:
-        counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
-        assert len(counts) == 1, lines
-        assert re.fullmatch(r"\|( -+:? \|)+", lines[1])
-    assert "## Every pair" in text
-
-
-def test_markdown_takes_hostile_names_as_text(text: str) -> None:
-    assert "tree (depth=a" in text
-    assert "<script>" not in text
-    assert not re.search(r"(?<!\\)\]\(", text)
-    assert "@you" not in text
-    assert "&lt;script&gt;" in text
-    assert escape("- no list") == r"\- no list"
-    assert escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
-    assert escape("1. no list") == r"1\. no list"
-    assert escape("# no title") == r"\# no title"
-    assert "https://" not in escape("https://evil.example")
-    assert "\n" not in escape("two\nlines")

@@ -25,7 +25,7 @@ from goldpan.core.storage.parquet import connect
 from goldpan.datasets.examples import FAMILIES
 from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.distributions import percent, share, short
-from goldpan.report.examples import draw_around, draw_examples
+from goldpan.report.examples import draw_examples
 from goldpan.report.plots import plot_funnel
 from goldpan.text.markdown import excerpt
 
@@ -180,42 +180,6 @@ def test_hostile_diffs_take_little_time(old: str, new: str) -> None:
     assert all(len(text_of(row.left)) <= 400 for row in sides.rows if row.left)
 
 
-PATHS = st.sets(
-    st.lists(st.sampled_from("abcd"), min_size=1, max_size=4).map(lambda way: "/".join(way)),
-    min_size=1,
-    max_size=30,
-).map(
-    lambda paths: sorted(
-        path for path in paths if not any(other.startswith(f"{path}/") for other in paths)
-    )
-)
-
-
-@given(PATHS, st.data())
-def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject) -> None:
-    changed = data.draw(st.sampled_from(paths))
-    branches = draw_around(paths, changed, others=2)
-    (at,) = [index for index, branch in enumerate(branches) if branch.changed]
-    way = [branches[at].name]
-    depth = len(branches[at].lines)
-    for branch in reversed(branches[:at]):
-        if len(branch.lines) < depth:
-            depth = len(branch.lines)
-            way.insert(0, branch.name.rstrip("/"))
-    assert "/".join(way) == changed
-    assert depth == 4
-    for folder in {"", *(changed.rsplit("/", n)[0] for n in range(1, changed.count("/") + 1))}:
-        inside = {
-            path[len(folder) + bool(folder) :].split("/")[0]
-            for path in paths
-            if path.startswith(f"{folder}/") or not folder
-        }
-        depth = 4 * (folder.count("/") + 1 + bool(folder))
-        names = [branch.name for branch in branches if len(branch.lines) == depth]
-        more = sum(int(name.split()[1]) for name in names if name.startswith("… "))
-        assert len([name for name in names if not name.startswith("… ")]) + more == len(inside)
-
-
 def test_a_patch_that_is_no_git_diff_is_shown_as_it_is(tmp_path: Path) -> None:
     schema = FAMILIES["issue-resolution"].schema
     row = {"id": "x:1", "repo": "o/n", "issue": 1, "patch": "<<< a", "test_patch": ""}
@@ -227,11 +191,6 @@ def test_a_patch_that_is_no_git_diff_is_shown_as_it_is(tmp_path: Path) -> None:
         drawn = draw_examples(connection, tmp_path, 0, 1, UsageError("It was not audited", "Do"))
     (example,) = drawn.examples
     assert (example["edit"]["path"], "<<< a" in str(example["edit"]["patch"])) == ("", True)
-
-
-def test_a_deep_tree_is_drawn() -> None:
-    deep = "/".join(["d"] * 2000)
-    assert len(draw_around([deep, "a"], deep)) == 2001
 
 
 def test_numbers_for_people() -> None:

@@ -59,8 +59,8 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
         ([("a", "t", float("nan")), ("b", "t", 0.5)], "a has nan as its f1 on t"),
         ([("a", "t", float("inf")), ("b", "t", 0.5)], "a has inf as its f1 on t"),
         ([("a", "t", 0.1), ("a", "t", 0.2)], "a has two scores on t with seed 1"),
-        ([("a", "t", 0.1)], "needs two models, there is a"),
-        ([], "needs two models, there is none"),
+        ([("a", "t", 0.1)], "needs two models .*, there is a"),
+        ([], "needs two models .*, there is none"),
         ([("a", "t", 0.1), ("b", "u", 0.2)], "b has no f1 on t"),
     ],
 )
@@ -69,16 +69,6 @@ def test_scores_that_cannot_be_compared_are_refused(
 ) -> None:
     with pytest.raises(StatisticsError, match=message):
         score_matrix([RunScore(model, task, 1, score) for model, task, score in scores], "f1")
-
-
-def test_incomplete_tasks_go_where_that_is_wanted() -> None:
-    scores = [RunScore("a", "t", 1, 0.1), RunScore("b", "t", 1, 0.2), RunScore("a", "u", 1, 0.3)]
-    complete = score_matrix(scores, "f1", drop_incomplete_tasks=True)
-    assert complete.tasks == ("t",)
-    assert complete.left_out == ("u: not run by b",)
-    assert "Left out: u: not run by b" in compare_by_name(complete, "bayesian").notes
-    with pytest.raises(StatisticsError, match="no task that every model was run on"):
-        score_matrix([scores[2], RunScore("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 1.0}, {"rope": -1.0}, {"samples": 0}])
@@ -134,7 +124,7 @@ def test_the_same_input_gives_the_same_bytes(
     first, second = (orjson.dumps(json_data(one), option=orjson.OPT_SORT_KEYS) for one in made)
     assert first == second
     read = json.loads(first)
-    assert read["schema"] == 3
+    assert read["schema"] == 4
     assert read["test"]["approach"] == method
     json.dumps(json_data(made[0]), allow_nan=False)
 
@@ -159,7 +149,6 @@ THREE_ON_15, TWO_ON_10 = matrix(THREE, 15), matrix({"good": 0.8, "bad": 0.6}, 10
         (THREE_ON_15, "frequentist", ("anova", "tukey", "mean"), "pass as normal"),
         (outliers(), "frequentist", ("friedman", "nemenyi", "mean rank"), "are not normal"),
         (THREE_ON_15, "nemenyi", ("friedman", "nemenyi", "mean rank"), "asked for: nemenyi"),
-        (THREE_ON_15, "wilcoxon", (None, "wilcoxon", "mean rank"), "Each pair by itself"),
         (TWO_ON_10, "frequentist", (None, "paired t", "mean"), "pass as normal"),
         (TWO_ON_10, "nemenyi", (None, "one-sided wilcoxon", "median"), "asked for: nemenyi"),
     ],
@@ -181,13 +170,12 @@ def test_the_best_leads_and_effects_are_its_lead(method: NamedMethod) -> None:
     rows = {"worst": 0.5, "middle": 0.6, "best": 0.8}
     comparison = compare_by_name(matrix(rows, 12), method, samples=2_000)
     assert comparison.models == ("best", "middle", "worst")
-    if method != "wilcoxon":
-        effects = [standing.effect for standing in comparison.standings]
-        assert effects[0] == 0
-        assert all(effect is not None and effect > 0 for effect in effects[1:])
-        assert comparison.standings[2].magnitude == "large"
-        values = {name: matrix(rows, 12).means()[at] for at, name in enumerate(sorted(rows))}
-        assert effects[2] == pytest.approx(cohen_d(values["best"], values["worst"]))
+    effects = [standing.effect for standing in comparison.standings]
+    assert effects[0] == 0
+    assert all(effect is not None and effect > 0 for effect in effects[1:])
+    assert comparison.standings[2].magnitude == "large"
+    values = {name: matrix(rows, 12).means()[at] for at, name in enumerate(sorted(rows))}
+    assert effects[2] == pytest.approx(cohen_d(values["best"], values["worst"]))
 
 
 def test_more_than_ten_models_keep_their_intervals_apart() -> None:
@@ -215,13 +203,6 @@ def test_effect_sizes_by_hand() -> None:
     assert cohen_d(np.ones(3), np.zeros(3)) is None
 
 
-def test_five_tasks_are_too_few_for_wilcoxon_to_decide() -> None:
-    two = matrix({"a": 0.9, "b": 0.1}, 5)
-    comparison = compare_by_name(two, "wilcoxon")
-    assert comparison.decision("a", "b") == "undecided"
-    assert any("0.0625" in note for note in comparison.notes)
-
-
 def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
     comparison = compare_by_name(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), "frequentist")
     assert comparison.test.omnibus_p is not None
@@ -243,10 +224,8 @@ def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: in
     json.dumps(json_data(comparison), allow_nan=False)
 
 
-def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:
+def test_bayesian_comparisons_may_have_no_rope() -> None:
     close = matrix({"a": 0.800, "b": 0.799}, 12, noise=0.001)
-    absolute = compare_by_name(close, "bayesian", rope=0.02, rope_kind="absolute", samples=2_000)
-    assert absolute.decision("a", "b") == "equal"
     without = compare_by_name(close, "bayesian", rope=0.0, samples=2_000)
     assert (without.test.rope, without.decision("a", "b")) == (0, "better")
 

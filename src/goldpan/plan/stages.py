@@ -103,7 +103,7 @@ def _evaluate_step(unit: Unit) -> Step:
 def _compare_step(unit: Unit) -> Step:
     root, given = unit.plan.lab.path, unit.plan.file.given(unit.section)
     given = {"output": root / "comparisons" / f"{unit.subject}.html", **given}
-    pages = [Path(given[name]) for name in ("output", "markdown", "latex") if given.get(name)]
+    pages = [Path(given[name]) for name in ("output", "latex") if given.get(name)]
     return Step(
         options=[{"output": given["output"]}],
         inputs=(root / "runs").rglob("result.json"),

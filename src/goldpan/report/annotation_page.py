@@ -10,7 +10,6 @@ import orjson
 from goldpan._version import __version__
 from goldpan.annotation.studio.summary import AnnotationReport, Round, summarize
 from goldpan.core.errors import UsageError
-from goldpan.core.proportions import Estimate
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
@@ -46,20 +45,5 @@ def write_annotation_report(
 def page_of(rounds: Sequence[Round]) -> str:
     """Return rounds as one HTML page."""
     return render(
-        "annotation.html.jinja",
-        title="Goldpan: annotation",
-        rounds=rounds,
-        most=_MOST_ITEMS,
-        value=_value,
-        interval=_interval,
+        "annotation.html.jinja", title="Goldpan: annotation", rounds=rounds, most=_MOST_ITEMS
     )
-
-
-def _value(estimate: Estimate) -> str:
-    return "not defined" if estimate.value is None else f"{estimate.value:.3f}"
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return "-"
-    return f"{estimate.low:.3f} to {estimate.high:.3f}"

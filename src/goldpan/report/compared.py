@@ -1,4 +1,4 @@
-"""Comparisons of models: on the terminal, as plain data, and as HTML, Markdown and LaTeX files."""
+"""Comparisons of models: on the terminal, as plain data, and as HTML and LaTeX files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.report.comparison import words
-from goldpan.report.comparison.distances import headlines
 from goldpan.report.comparison.make import (
     added_sentences,
     file_report,
@@ -27,7 +26,7 @@ from goldpan.report.comparison.make import (
 from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.document import Report, ReportTable
 from goldpan.report.html import document_page, write_page
-from goldpan.report.text_forms import latex_tables, markdown_report
+from goldpan.report.latex import latex_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,6 @@ class EvaluationFiles:
     """The files of a report; None leaves one out."""
 
     page: Path | None = None
-    markdown: Path | None = None
     latex: Path | None = None
 
 
@@ -52,7 +50,7 @@ class WrittenFile:
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
-    schema = 3
+    schema = 4
 
     heading: str
     """The models and tasks, where they are those of stored runs."""
@@ -90,7 +88,6 @@ def report_comparison(
             for task in result.tasks
         ],
         "models": list(map(_described, result.ranked)),
-        "deciding": result.deciding,
         **{section.name: value for section in SECTIONS if (value := section.value(result))},
     }
     return ComparisonReport(
@@ -102,7 +99,7 @@ def report_comparison(
         facts,
         [*result.block.left_out, *result.without_value],
         [*words.sentences(result), *added_sentences(result)],
-        [*headlines(result), *words.warnings(result)],
+        words.warnings(result),
         written,
     )
 
@@ -117,9 +114,9 @@ def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> Co
         None,
         result.new_tasks,
         {"layout": result.file.layout, "drift": result.drift},
-        result.matrix.left_out,
+        result.left_out,
         file_sentences(result),
-        [*result.doubts, *file_warnings(result)],
+        list(file_warnings(result)),
         written,
     )
 
@@ -139,12 +136,8 @@ def _write_files(
 ) -> tuple[WrittenFile, ...]:
     """Write a report in the forms that are wanted; LaTeX has the tables alone."""
     written = []
-    if files.page or files.markdown:
-        report = make()
-        if files.page:
-            written.append(_write(evaluation_page(report), files.page))
-        if files.markdown:
-            written.append(_write(markdown_report(report), files.markdown))
+    if files.page:
+        written.append(_write(evaluation_page(make()), files.page))
     if files.latex:
         written.append(_write(latex_tables(tables()), files.latex))
     return tuple(written)

@@ -57,7 +57,6 @@ SELECT label, count(*) AS whole, count(*) FILTER (part) AS part
 FROM ({}) GROUP BY label ORDER BY label
 """
 _MOST_BARS = 12
-_MOST_SETS = 12
 _MOST_YEARS = 40
 _EMPTY = {"whole": 0, "part": 0, "tick": ""}
 
@@ -65,14 +64,12 @@ _EMPTY = {"whole": 0, "part": 0, "tick": ""}
 def measure(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """Return all distributions that the tables allow, in the order of the report.
 
-    Each has bars, or rows with the `members` of a set: a label, the number of entries, and how many
-    of them belong to the part.
+    Each has bars: a label, the number of entries, and how many of them belong to the part.
     """
     for name, query in _DECLARED["tables"].items():
         connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
     charts = [_chart(connection, declared) for declared in _DECLARED["charts"]]
-    overlaps = _overlaps(connection, _DECLARED["overlaps"])
-    return [chart for chart in charts if chart["bars"]] + ([overlaps] if overlaps["rows"] else [])
+    return [chart for chart in charts if chart["bars"]]
 
 
 def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> dict[str, Any]:
@@ -131,19 +128,3 @@ def _yearly(counted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**_EMPTY, **by_year.get(year, {}), "label": str(year)} for year in range(first, last + 1)
     ]
-
-
-def _overlaps(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> dict[str, Any]:
-    """Return an UpSet chart: kinds that occur together, the most frequent first."""
-    counted = rows(connection, _COUNT.format(declared["query"]))
-    for row in counted:
-        row["members"] = tuple(row["label"] or ())
-    counted.sort(key=lambda row: (-row["whole"], row["members"]))
-    shown = counted[:_MOST_SETS]
-    return {
-        **declared,
-        "members": sorted({name for row in counted for name in row["members"]}),
-        "rows": shown,
-        "largest": _largest(shown),
-        "left_out": len(counted) - len(shown),
-    }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -172,7 +172,9 @@ def _example(
             for verdict in rows(connection, _VERDICTS, **subject)
         ],
         "answer": _answer(row) if "answer" in row else None,
-        "location": _location(row) if "changed_path" in row else None,
+        "location": {"path": row["changed_path"] or "", "files": len(row.get("paths") or ())}
+        if "changed_path" in row
+        else None,
         "edit": _edit(row) if "patch" in row else None,
         "findings": show_findings(audit, row),
         "because": list(_because(connection, row, subject)),
@@ -208,12 +210,6 @@ def _turn(role: str | None, at: datetime | None, text: Excerpt) -> dict[str, Any
     return {"role": role or "", "at": _day(at), "text": text}
 
 
-def _location(row: Mapping[str, Any]) -> dict[str, Any]:
-    path, paths = row["changed_path"] or "", row.get("paths") or ()
-    branches = draw_around(paths, path) if path in paths else [Branch("", path, changed=True)]
-    return {"path": path, "branches": branches, "files": len(paths)}
-
-
 def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
     whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
     sides = side_by_side(row.get("diff") or whole)
@@ -233,46 +229,3 @@ def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """One line of a drawn tree."""
-
-    lines: str
-    """The lines that lead to the name."""
-    name: str
-    changed: bool = False
-
-
-def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
-    """Draw the folders that lead to a file, each with at most `others` of its other entries."""
-    above: list[Branch] = []
-    below: list[Branch] = []
-    inside, indent = list(paths), ""
-    steps = changed.split("/")
-    for depth, ours in enumerate(steps):
-        entries = _entries(inside)
-        at = entries.index(f"{ours}/" if depth < len(steps) - 1 else ours)
-        # Neighbors of the file's folders tell more than the first entries of a long folder.
-        start = max(0, min(at - others // 2, len(entries) - others - 1))
-        end = min(len(entries), start + others + 1)
-        branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
-        branches += [Branch(f"{indent}├── ", entry) for entry in entries[start:end]]
-        if end < len(entries):
-            branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
-        branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
-        ours_at = at - start + bool(start)
-        if depth == len(steps) - 1:
-            branches[ours_at] = replace(branches[ours_at], changed=True)
-        above += branches[: ours_at + 1]
-        below = branches[ours_at + 1 :] + below
-        inside = [path[len(ours) + 1 :] for path in inside if path.startswith(f"{ours}/")]
-        indent += "│   " if branches[ours_at + 1 :] else "    "
-    return above + below
-
-
-def _entries(paths: Iterable[str]) -> list[str]:
-    """Return the entries of a folder, in the order of dataset trees: folders among files."""
-    entries = {"".join(path.partition("/")[:2]) for path in paths}
-    return sorted(entries, key=lambda entry: (entry.removesuffix("/"), entry))

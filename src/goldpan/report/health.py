@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,55 +116,25 @@ def _shown(finding: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     return {
         **finding,
         "name": finding["finding"],
-        "passages": list(_passages(spans[:_MOST_SPANS], row)),
+        "passages": [_passage(span, row) for span in spans[:_MOST_SPANS]],
         "left_out": max(0, len(spans) - _MOST_SPANS),
     }
 
 
-def _passages(
-    spans: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield each part of a text that holds evidence; spans that lie close together are one."""
-    close: list[Mapping[str, Any]] = []
-    for span in sorted(spans, key=lambda span: (span["source"], span["start"])):
-        last = close[-1] if close else span
-        if last["source"] != span["source"] or span["start"] - last["end"] >= 2 * _AROUND:
-            yield _passage(close, row)
-            close = []
-        close.append(span)
-    if close:
-        yield _passage(close, row)
-
-
-def _passage(spans: Sequence[Mapping[str, Any]], row: Mapping[str, Any]) -> dict[str, Any]:
-    first, time = spans[0], spans[0]["time"]
-    value = row.get(first["source"])
+def _passage(span: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a piece of evidence, with what stands around it where it is in a column of the row."""
+    value, time = row.get(span["source"]), span["time"]
     text = _ENDS.sub("\n", value) if isinstance(value, str) else ""
-    is_there = all(text.startswith(span["text"], span["start"]) for span in spans)
-    pieces = _pieces(spans, text) if text and is_there else _quoted(spans)
+    start, end = span["start"], span["end"]
+    before = after = ""
+    if text.startswith(span["text"], start):
+        before = ("… " if start > _AROUND else "") + text[max(0, start - _AROUND) : start]
+        after = text[end : end + _AROUND] + (" …" if end + _AROUND < len(text) else "")
     return {
-        "source": first["source"] or "",
+        "source": span["source"] or "",
         "at": f"{time:%Y-%m-%d}" if time else "",
-        "kinds": ", ".join(dict.fromkeys(span["kind"] for span in spans)),
-        "pieces": [(piece, marked) for piece, marked in pieces if piece],
+        "kinds": span["kind"],
+        "before": before,
+        "marked": span["text"][:_LONGEST],
+        "after": after,
     }
-
-
-def _pieces(spans: Sequence[Mapping[str, Any]], text: str) -> Iterator[tuple[str, bool]]:
-    at = max(0, spans[0]["start"] - _AROUND)
-    yield ("… " if at else ""), False
-    for span in spans:
-        if span["end"] > at:  # one that another holds is marked with it
-            start, end = max(at, span["start"]), min(span["end"], span["start"] + _LONGEST)
-            yield text[at:start], False
-            yield text[start:end], True
-            at = max(at, end)
-    yield text[at : at + _AROUND], False
-    yield (" …" if at + _AROUND < len(text) else ""), False
-
-
-def _quoted(spans: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    """Yield evidence that is in no column of the row, such as the name of a test."""
-    for number, span in enumerate(spans):
-        yield ("\n" if number else ""), False
-        yield span["text"][:_LONGEST], True

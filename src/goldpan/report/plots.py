@@ -34,16 +34,13 @@ STYLE: dict[Any, Any] = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 10,
     "text.parse_math": False,
-}
-"""Settings that every drawing shares."""
-_COMPARED: dict[Any, Any] = {
-    **STYLE,
     "text.color": INK,
     "axes.edgecolor": SOFT,
     "axes.labelcolor": SOFT,
     "xtick.color": SOFT,
     "ytick.color": SOFT,
 }
+"""Settings that every drawing shares."""
 
 
 @dataclass(slots=True)
@@ -63,7 +60,7 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_COMPARED):
+    with mpl.rc_context(STYLE):
         plot = Canvas(Figure(figsize=(width, height), layout="constrained"))
         FigureCanvasAgg(plot.figure)
         yield plot
@@ -104,22 +101,15 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
 
 
 def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
-    load("matplotlib", "Drawing SVG or PNG")
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = [funnel for funnel in funnels if funnel.rows] or list(funnels)
     rows = [len(levels(funnel)) + 1 for funnel in shown]
-    with mpl.rc_context(STYLE):
-        height = sum(0.34 * count + 0.75 for count in rows)
-        figure = Figure(figsize=(9.5, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(len(shown), squeeze=False, height_ratios=[n + 1.2 for n in rows])
+    with canvas(9.5, sum(0.34 * count + 0.75 for count in rows)) as plot:
+        ratios = [count + 1.2 for count in rows]
+        axes = plot.figure.subplots(len(shown), squeeze=False, height_ratios=ratios)
         for panel, funnel in zip(axes[:, 0], shown, strict=True):
             _panel(panel, funnel)
         metadata = _SVG_METADATA if kind == "svg" else {"Software": "goldpan"}
-        figure.savefig(path, format=kind, dpi=160, metadata=metadata, facecolor="white")
+        plot.figure.savefig(path, format=kind, dpi=160, metadata=metadata, facecolor="white")
 
 
 def _panel(axes: Axes, funnel: Funnel) -> None:

@@ -22,12 +22,6 @@ State = Literal["run", "in part", "recomputed", "untested"]
 """Origin of a cell: by running what the paper ran, by running less than that, by computing
 from scores that the authors published, or not at all."""
 STATES: tuple[State, ...] = ("run", "in part", "recomputed", "untested")
-MEANING: Mapping[State, str] = {
-    "run": "run here as the paper describes it",
-    "in part": "run here with less than the paper's data or settings",
-    "recomputed": "computed from figures that the authors published; nothing was run",
-    "untested": "not obtained here",
-}
 Verdict = Literal["equal", "near", "different", "untested"]
 """`equal` to the printed digits or word, `near` within the tolerance that the paper's CSV file
 gives, `different`, or `untested` where the print or the value here is missing."""
@@ -65,8 +59,6 @@ class Cell:
     note: str
     facts: Mapping[str, Any]
     decimals: int
-    others: tuple[CellOutcome, ...] = ()
-    """Outcomes of other computations, such as the published score beside a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +98,18 @@ def fill_table(
 
     Rows of Goldpan's own have the cells that were obtained.
     """
-    by_cell: dict[tuple[str, str], list[CellOutcome]] = {}
-    for outcome in outcomes:
-        by_cell.setdefault((outcome.row, outcome.column), []).append(outcome)
-    places = [
-        (row, column)
-        for row in (*recipe.rows, *recipe.own)
-        for column in recipe.columns
-        if column in recipe.rows.get(row, {}) or (row in recipe.own and (row, column) in by_cell)
-    ]
+    best: dict[tuple[str, str], CellOutcome] = {}
+    # A later outcome of the same state replaces an earlier one.
+    for outcome in sorted(outcomes, key=lambda outcome: -STATES.index(outcome.state)):
+        best[outcome.row, outcome.column] = outcome
     width = max(figure.decimals for row in recipe.rows.values() for figure in row.values())
     cells = []
-    for row, column in places:
-        figure = recipe.rows.get(row, {}).get(column)
-        # A later outcome of the same state replaces an earlier one.
-        outcomes_of = by_cell.get((row, column), [])[::-1]
-        ranked = sorted(outcomes_of, key=lambda outcome: STATES.index(outcome.state))
-        best = ranked[0] if ranked else CellOutcome(row, column, None, "untested")
-        others = tuple(outcome for outcome in ranked[1:] if outcome.state != "untested")
-        cells.append(_compared(figure, best, width, others))
+    for row in (*recipe.rows, *recipe.own):
+        for column in recipe.columns:
+            figure = recipe.rows.get(row, {}).get(column)
+            outcome = best.get((row, column), CellOutcome(row, column, None, "untested"))
+            if figure is not None or (row in recipe.own and (row, column) in best):
+                cells.append(_compared(figure, outcome, width))
     verdicts = Counter(cell.verdict for cell in cells)
     counts = Counter(cell.state for cell in cells)
     return TableResult(
@@ -138,9 +123,7 @@ def fill_table(
     )
 
 
-def _compared(
-    figure: Figure | None, outcome: CellOutcome, width: int, others: tuple[CellOutcome, ...]
-) -> Cell:
+def _compared(figure: Figure | None, outcome: CellOutcome, width: int) -> Cell:
     paper, here = None if figure is None else figure.value, outcome.value
     decimals = width if figure is None or isinstance(paper, str) else figure.decimals
     distance: float | None = None
@@ -155,9 +138,7 @@ def _compared(
     elif paper is not None and here is not None:
         verdict = "equal" if str(paper) == str(here) else "different"
     came = outcome.state, outcome.note, outcome.facts
-    return Cell(
-        outcome.row, outcome.column, paper, here, distance, verdict, *came, decimals, others
-    )
+    return Cell(outcome.row, outcome.column, paper, here, distance, verdict, *came, decimals)
 
 
 _SIGNS = ("datasets", "runs", "tables")
@@ -176,8 +157,6 @@ class Effort:
     """Tasks to run; empty for all that have data."""
     limit: int | None = None
     """The most rows of a task; cells are then `in part`."""
-    quick: bool = False
-    """True if models are tuned on small grids; cells are then `in part`."""
 
 
 @dataclass(frozen=True)

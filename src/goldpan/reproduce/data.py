@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 from urllib.parse import quote
@@ -66,53 +65,31 @@ class DataFolder:
     """Where files in Git LFS are fetched from."""
     files: dict[str, FoundFile] = field(default_factory=dict)
     """Files that were asked for and are there, by key."""
-
-    @cached_property
-    def _index(self) -> Mapping[str, list[str]]:
-        """Return the paths below the folder, with slashes, by file name without compression.
-
-        Raises `UsageError` where there are too many files to be a folder of papers' data.
-        """
-        index: dict[str, list[str]] = {}
-        count = 0
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in names:
-                count += 1
-                path = (Path(folder) / name).relative_to(self.root).as_posix()
-                index.setdefault(_plain(name), []).append(path)
-            if count > _MOST_FILES:
-                raise UsageError(
-                    f"{self.root} holds more than {_MOST_FILES:,} files",
-                    "Give --data a folder that holds only the paper's files",
-                )
-        return index
+    _index: dict[str, list[str]] = field(default_factory=dict)
+    """Paths below the folder, with slashes, by file name without compression."""
 
     def find(self, source: SourceFile) -> FoundFile:
         """Return a file with its digest; of several that fit, one whose digest is known.
 
         Raises `MissingFileError` where there is none, `DatasetError` where it lacks a column.
         """
-        if source.key in self.files:
-            return self.files[source.key]
-        fitting = self.candidates(source)
-        if not fitting:
-            raise MissingFileError(*how_to_get(source, self.root))
-        checked = [_checked(source, path) for path in fitting]
-        best = next((file for file in checked if file.state == "as published"), checked[0])
-        _check_columns(best)
-        self.files[source.key] = best
-        return best
+        if source.key not in self.files:
+            checked = [_checked(source, path) for path in self.candidates(source)]
+            if not checked:
+                raise MissingFileError(*how_to_get(source, self.root))
+            best = next((file for file in checked if file.state == "as published"), checked[0])
+            _check_columns(best)
+            self.files[source.key] = best
+        return self.files[source.key]
 
     def candidates(self, source: SourceFile) -> list[Path]:
         """Return the paths that end as the recipe says, the best first."""
+        self._index = self._index or _indexed(self.root)
         fitting: list[Path] = []
-        for listed_path in source.paths:
-            end = _plain(listed_path)
+        for end in map(_plain, source.paths):
             named = self._index.get(end.rpartition("/")[2], [])
             ends = [path for path in named if f"/{_plain(path)}".endswith(f"/{end}")]
-            ends.sort(key=lambda path: (len(path), path))
-            fitting += [self.root / path for path in ends]
+            fitting += [self.root / path for path in sorted(ends, key=lambda at: (len(at), at))]
         return list(dict.fromkeys(fitting))
 
     def fetch(self, source: SourceFile) -> FoundFile:
@@ -124,12 +101,12 @@ class DataFolder:
         if self.candidates(source) or not source.raw_path:
             return self.find(source)
         target = self.root / source.paths[0]
-        server = self.lfs_server if source.lfs else self.server
-        address = f"{server}/{quote(source.raw_path)}"
+        address = f"{self.lfs_server if source.lfs else self.server}/{quote(source.raw_path)}"
         partial = target.with_name(f".{target.name}.part")
         make_directory(target.parent)
         try:
-            digest = _fetch(address, partial)
+            _download(address, partial)
+            digest = content_digest(partial)
             if source.sha256 and digest not in source.sha256:
                 raise DatasetError(
                     f"{address} has the SHA-256 {digest}, which the recipe does not know",
@@ -147,8 +124,26 @@ class DataFolder:
             ) from None
         finally:
             partial.unlink(missing_ok=True)
-        self.__dict__.pop("_index", None)
+        self._index.clear()
         return self.find(source)
+
+
+def _indexed(root: Path) -> dict[str, list[str]]:
+    """Raise `UsageError` where there are too many files to be a folder of papers' data."""
+    index: dict[str, list[str]] = {}
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            path = (Path(folder) / name).relative_to(root).as_posix()
+            index.setdefault(_plain(name), []).append(path)
+        count += len(names)
+        if count > _MOST_FILES:
+            raise UsageError(
+                f"{root} holds more than {_MOST_FILES:,} files",
+                "Give --data a folder that holds only the paper's files",
+            )
+    return index
 
 
 def _checked(source: SourceFile, path: Path) -> FoundFile:
@@ -180,14 +175,14 @@ def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
 
 def content_digest(path: Path) -> str:
     """Return the SHA-256 of a file's content, decompressed; raises `DatasetError`."""
-    digest = hashlib.sha256()
     try:
         with open_bytes(path) if path.suffix in _COMPRESSED else path.open("rb") as content:
+            digest = hashlib.sha256()
             while block := content.read(_BLOCK):
                 digest.update(block)
+            return digest.hexdigest()
     except (OSError, EOFError, ValueError) as error:
         raise _unreadable(path, error) from None
-    return digest.hexdigest()
 
 
 def read_text(file: FoundFile) -> str:
@@ -205,10 +200,8 @@ def _unreadable(path: Path, error: Exception) -> DatasetError:
 
 def _check_columns(file: FoundFile) -> None:
     source = file.source
-    if not source.columns:
-        return
-    first = next(iter(table_rows(file.path)), dict.fromkeys(source.columns))
-    if missing := [name for name in source.columns if name not in first]:
+    first = next(iter(table_rows(file.path)), None) if source.columns else None
+    if first and (missing := [name for name in source.columns if name not in first]):
         raise DatasetError(
             f"{file.path} has no column {missing[0]!r}; it has {', '.join(map(str, first))}",
             f"Give {source.title} as its authors publish it: {source.address}",
@@ -221,19 +214,13 @@ def _plain(path: str) -> str:
     return path
 
 
-def _fetch(url: str, target: Path) -> str:
-    """Write what an address answers to a file, and return its SHA-256."""
-    digest = hashlib.sha256()
-    size = 0
+def _download(url: str, target: Path) -> None:
     with (
         httpx.stream("GET", url, timeout=_PATIENCE, follow_redirects=True) as reply,
         target.open("wb") as file,
     ):
         reply.raise_for_status()
         for block in reply.iter_bytes(_BLOCK):
-            size += len(block)
-            if size > _LARGEST:
-                raise httpx.HTTPError(f"it is larger than {_LARGEST:,} bytes")
-            digest.update(block)
             file.write(block)
-    return digest.hexdigest()
+            if file.tell() > _LARGEST:
+                raise httpx.HTTPError(f"it is larger than {_LARGEST:,} bytes")

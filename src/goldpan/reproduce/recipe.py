@@ -157,8 +157,6 @@ class ModelRecipe(StrictModel):
     license: str = "unknown"
     settings: Mapping[str, Any] = {}
     """Settings of the model or of fine-tuning, beside those of the protocol."""
-    quick: Mapping[str, Any] = {}
-    """Settings of a small grid, for a first look."""
     task_types: tuple[str, ...] = ()
     """Types of tasks that the authors ran it on; empty for all."""
 

@@ -49,10 +49,8 @@ def takes(model: ModelRecipe, task: Task) -> bool:
     return not model.task_types or task.type in model.task_types
 
 
-def make_model(
-    recipe: ModelRecipe, protocol: Protocol, *, quick: bool = False, download: bool = False
-) -> Model:
-    """Return the model with the settings of the protocol and the recipe, or of a small grid.
+def make_model(recipe: ModelRecipe, protocol: Protocol, *, download: bool = False) -> Model:
+    """Return the model with the settings of the protocol and the recipe.
 
     Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
     whose commit the recipe does not know.
@@ -62,8 +60,7 @@ def make_model(
         name, named = "prompted", {"model": recipe.name}
     elif recipe.kind == "fine-tuned":
         name, named = "finetuned", {"weights": weights_of(recipe), "download": download}
-    settings = {**named, **recipe.settings, **(recipe.quick if quick else {})}
-    return find_model(name, settings_for(protocol, name, settings))
+    return find_model(name, settings_for(protocol, name, {**named, **recipe.settings}))
 
 
 def weights_of(recipe: ModelRecipe) -> str:
@@ -81,7 +78,7 @@ def run_of(
 ) -> RunRecord | None:
     """Return a finished run, running it where that is wanted; None where it is not there."""
     lab, effort = laboratory(context), context.effort
-    model = make_model(recipe, protocol, quick=effort.quick, download=context.download)
+    model = make_model(recipe, protocol, download=context.download)
     if effort.run:
         return run(lab, data, model, protocol, context.seed, context.reporter)
     directory = run_directory(lab, run_identity(data, model, protocol, context.seed))
@@ -151,7 +148,6 @@ def _outcome(
     cell: tuple[str, str],
     one_minus: Collection[str],
 ) -> CellOutcome:
-    effort = context.effort
     try:
         record = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
@@ -166,8 +162,6 @@ def _outcome(
     notes = list(ready.notes)
     if rows < (total := expected_counts(task, ready.data.task).get("total", rows)):
         notes.append(f"{rows:,} of {total:,} rows")
-    if effort.quick and model.quick and not record.in_part:
-        notes.append("a small grid")
     notes += record.in_part
     facts = {
         "run": record.directory.relative_to(context.workspace.root).as_posix(),

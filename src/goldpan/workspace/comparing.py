@@ -24,16 +24,13 @@ def compare(
     suite: str | None = None,
     model: str | Sequence[str] = (),
     protocol: str | None = None,
-    approach: Literal[
-        "calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"
-    ] = "calibrated",
+    approach: Literal["calibrated", "bayesian", "frequentist", "nemenyi", "tukey"] = "calibrated",
     alpha: float = 0.05,
     rope: float | None = None,
     seed: Count = 0,
     scores: Path | str | None = None,
     metric: str = "",
     output: Path | str | None = None,
-    markdown: Path | str | None = None,
     latex: Path | str | None = None,
 ) -> ComparisonReport:
     """Say which models differ, from stored runs, and write a report; no model is run.
@@ -56,7 +53,6 @@ def compare(
         metric (NAME): With --scores, the metric that ranks, such as f1, accuracy, mae or
             exact_match. (default: f1)
         output: An HTML file for the whole report.
-        markdown: A Markdown file for the report's tables.
         latex: A LaTeX file for the tables of a paper.
     """
     from goldpan.core.storage.workspace import tasks_directory
@@ -65,11 +61,7 @@ def compare(
     from goldpan.evaluation.compare.stored_runs import compare_stored
     from goldpan.report.compared import EvaluationFiles, report_comparison
 
-    files = EvaluationFiles(
-        output_file("output", output),
-        output_file("markdown", markdown, ".md"),
-        output_file("latex", latex, ".tex"),
-    )
+    files = EvaluationFiles(output_file("output", output), output_file("latex", latex, ".tex"))
     question = ComparisonQuestion(approach, alpha, rope, seed)
     named, models = several(task), several(model)
     if scores is not None:

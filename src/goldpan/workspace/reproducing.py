@@ -28,7 +28,6 @@ def reproduce(
     model: str | Sequence[str] = (),
     task: str | Sequence[str] = (),
     no_run: bool = False,
-    quick: bool = False,
     limit: Annotated[int, Parameter(validator=Number(gte=10))] | None = None,
     download: bool = False,
     seed: Seed | None = None,
@@ -48,7 +47,6 @@ def reproduce(
         model (NAME): Models to run, as NAME, NAME@COMMIT, or all. (default: the baselines)
         task (NAME): Tasks to run, such as incivility,sentiment. (default: all)
         no_run: Train nothing; finished runs still count.
-        quick: Run small grids; cells are marked as in part.
         limit: At most this many rows per task; cells are marked as in part.
         download: Download missing files and weights, where possible.
         seed: Seed of the runs. (default: the protocol's)
@@ -73,11 +71,11 @@ def reproduce(
     chosen = find_tables(recipe, split_names(several(table)))
     chosen_tasks = find_tasks(recipe, split_names(several(task))) if task else ()
     running = tuple(table for table in chosen if table.runs)
-    narrowed = bool(model or task or quick) or limit is not None
+    narrowed = bool(model or task) or limit is not None
     if narrowed and not running and (model or not table):
         raise UsageError(
             f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
-            "Leave out --model, --task, --limit and --quick: its cells come from finished runs of"
+            "Leave out --model, --task and --limit: its cells come from finished runs of"
             " goldpan evaluate (docs/papers.md has the commands)",
         )
     if model or task:
@@ -98,7 +96,6 @@ def reproduce(
                 models=_models(recipe, split_names(several(model))),
                 tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
                 limit=limit,
-                quick=quick,
             ),
             download=download,
         )

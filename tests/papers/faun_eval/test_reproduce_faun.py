@@ -252,8 +252,7 @@ def test_from_a_plan_on_github_to_the_papers_tables(
 
 
 @pytest.mark.parametrize(
-    "options",
-    [("--model", "gpt-4o"), ("--table", "4", "--model", "all"), ("--limit", "100"), ("--quick",)],
+    "options", [("--model", "gpt-4o"), ("--table", "4", "--model", "all"), ("--limit", "100")]
 )
 def test_models_are_not_run_where_no_table_runs_them(tmp_path: Path, options: Any) -> None:
     where = ("--workspace", str(tmp_path))

@@ -50,21 +50,20 @@ def test_decisions_are_those_of_the_kit() -> None:
         for sign in row
         if SIGNS[(pair := next(pairs)).decision] != sign
     ]
-    assert all(pair.fragile for pair in differing)
     assert [pair.first for pair in differing] == ["gpt2-xl", "CodeLlama-7b-hf", "TFIDF+XGBoost"]
     assert [pair.second for pair in differing] == ["starcoder2-3b", "starcoder2-7b", "FastText"]
     for pair in differing:
         assert pair.posterior is not None
         assert abs(pair.posterior.better - 0.95) < 0.003
-    fragile = {(pair.first, pair.second) for pair in comparison.pairs if pair.fragile}
-    assert len(fragile) == 5
 
 
 @pytest.mark.nightly
-def test_another_seed_changes_only_fragile_pairs_and_no_tier() -> None:
+def test_another_seed_changes_only_pairs_at_the_limit_and_no_tier() -> None:
     first, other = ranking(), compare_by_name(kit_scores(), "bayesian", seed=1)
     for old, new in zip(first.pairs, other.pairs, strict=True):
-        assert old.decision == new.decision or old.fragile
+        assert old.posterior is not None
+        shares = (old.posterior.worse, old.posterior.equal, old.posterior.better)
+        assert old.decision == new.decision or any(abs(p - 0.95) < 0.003 for p in shares)
     for old_place, new_place in zip(first.standings, other.standings, strict=True):
         assert old_place.tier == new_place.tier
 

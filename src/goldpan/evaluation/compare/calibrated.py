@@ -2,7 +2,7 @@
 
 Each answer is `better` only where it holds for all pairs at once at the level asked for, which
 null simulations check (`python -m benchmarks.calibration`), `equal` only inside a region of
-practical equivalence, and else `undecided`, with what would be needed.
+practical equivalence, and else `undecided`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goldpan.evaluation.compare.over_sources import (
-    FEWEST_SOURCES,
-    Common,
-    TasksTest,
-    compare_over_sources,
-    sources_needed,
-)
-from goldpan.evaluation.compare.power import MOST_TIMES, Needed, least_needed, reach
+from goldpan.evaluation.compare.over_sources import FEWEST_SOURCES, Common, compare_over_sources
 from goldpan.evaluation.compare.resampling import (
     ROUNDS,
     Contributions,
-    RowsTest,
+    PairsTest,
     compare_on_rows,
     contributions,
     sides,
@@ -35,7 +27,6 @@ from goldpan.evaluation.compare.result import (
     ComparedPair,
     TestName,
     Verdicts,
-    near_limit,
     significant_decision,
     untested,
 )
@@ -107,7 +98,8 @@ def answer_on_new_rows(
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
     unit = names[0] if len(names) == 1 else "rows, documents or projects"
-    seeds = seeds_of(tasks)
+    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
+    seeds = np.array(counts).max(axis=0)
     trained = (
         "Seeds are averaged first, and what other seeds would change is added"
         if seeds.max() > 1
@@ -116,7 +108,7 @@ def answer_on_new_rows(
     )
     how = (
         f"The answers to {counted(units, unit)} are swapped between models at random,"
-        f" {tested.rounds:,} times, all pairs alike"
+        f" {criteria.rounds:,} times, all pairs alike"
     )
     if seeds.min() == 1 < seeds.max():
         trained += ". Of models with one seed it is unknown, so it holds for these as they were"
@@ -128,7 +120,7 @@ def answer_on_new_rows(
         why += f" least {fewest} are needed"
     test = replace(
         _test("hierarchical resampling", why, criteria, units, unit),
-        samples=tested.rounds,
+        samples=criteria.rounds,
         question="new rows",
     )
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
@@ -136,63 +128,8 @@ def answer_on_new_rows(
     unseen = 2 * sum((1 / task.units) ** 2 for task in tasks) / len(tasks) ** 2
     normal = float(scipy_stats().norm.isf(alpha / (2 * len(parts.pairs))))
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
-    needed = _needed_on_rows(tasks, parts, tested, units, criteria)
-    verdicts = {}
-    for at, pair in enumerate(parts.pairs):
-        verdict = _verdict(tested, at, float(wide[at]), criteria)
-        open_ = verdict.decision == "undecided"
-        verdicts[pair] = replace(
-            verdict,
-            fragile=near_limit(float(tested.p[at]), alpha, tested.rounds),
-            needed=needed[at].units if open_ else None,
-            needed_seeds=needed[at].seeds if open_ else None,
-            needed_unit=unit,
-        )
+    verdicts = _verdicts(tested, parts.pairs, wide, criteria)
     return Verdicts(test, "mean", verdicts)
-
-
-def _needed_on_rows(
-    tasks: Sequence[TaskEvidence],
-    parts: Contributions,
-    tested: RowsTest,
-    units: int,
-    criteria: Criteria,
-) -> list[Needed]:
-    """Return how many units or seeds would show each difference seen."""
-    stats = scipy_stats()
-    one_pair, all_pairs = (
-        float(stats.norm.isf(criteria.alpha / 2 / many)) for many in (1, len(parts.pairs))
-    )
-    # Few units reach few levels of p, many all: at most Bonferroni's limit, at least that seen.
-    tail = float(stats.norm.sf(min(max(tested.critical, one_pair), all_pairs)))
-    first, second = sides(parts.pairs)
-    trainings = parts.trainings
-    by_seeds = trainings.total[first] + trainings.total[second]
-    seeds = seeds_of(tasks)[[first, second]].max(axis=0)
-    size = np.abs(tested.difference)
-
-    def shown(count: Floats, trained: Floats) -> NDArray[np.bool_]:
-        rows = tested.rows_variance * units / count
-        known = np.full_like(rows, np.inf)
-        if by_seeds.any():
-            grown = trainings.freedom * (trained - 1) / np.maximum(seeds - 1, 1)
-            known[by_seeds > 0] = grown[by_seeds > 0]
-        added = by_seeds * seeds / trained * (1 + 2 / known)
-        whole = rows + added
-        share = np.divide(added, whole, out=np.zeros_like(whole), where=whole > 0)
-        freedom = np.divide(known, share**2, out=np.full_like(whole, np.inf), where=share > 0)
-        enough: NDArray[np.bool_] = size >= reach(tail, freedom) * np.sqrt(whole)
-        return enough & (size > 0)
-
-    fewest = fewest_swapped(criteria.alpha)
-    return least_needed(shown, units, seeds, fewest, max(fewest, units * MOST_TIMES))
-
-
-def seeds_of(tasks: Sequence[TaskEvidence]) -> NDArray[np.intp]:
-    """Return the number of seeds of each model, on the task where it has most."""
-    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
-    most: NDArray[np.intp] = np.array(counts, dtype=np.intp).max(axis=0)
-    return most
 
 
 def answer_on_new_tasks(
@@ -226,11 +163,7 @@ def answer_on_new_tasks(
         criteria,
         fewest=FEWEST_SOURCES,
         unit=unit,
-        common=Common(
-            trainings.shared[first] + trainings.shared[second],
-            trainings.shared_freedom,
-            trainings.fewest or 1,
-        )
+        common=Common(trainings.shared[first] + trainings.shared[second], trainings.shared_freedom)
         if trainings.shared.any()
         else None,
     )
@@ -250,7 +183,7 @@ def _over_sources(
     if count < fewest:
         verb = "is" if count == 1 else "are"
         why = f"There {verb} {counted(count, unit)}; an answer on new tasks needs at least {fewest}"
-        return _untested(pairs, why, criteria, count, unit, needed=fewest)
+        return _untested(pairs, why, criteria, count, unit)
     alpha, seed = criteria.alpha, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
     trained = ", and with what other trainings would change on all of them" if common else ""
@@ -265,45 +198,33 @@ def _over_sources(
     if count < enough:
         why += f". Scores of {count} {unit} decide none of {len(pairs)} pairs: at least {enough}"
         why += " are needed"
-    lacking = sources_needed(
-        np.abs(tested.difference), tested.spread, alpha / len(pairs), count, common, enough
-    )
-    verdicts = {}
-    for at, pair in enumerate(pairs):
-        verdict = _verdict(tested, at, float(tested.half_width[at]), criteria)
-        needed = lacking[at] if verdict.decision == "undecided" else Needed()
-        verdicts[pair] = replace(
-            verdict, needed=needed.units, needed_seeds=needed.seeds, needed_unit=unit
-        )
+    verdicts = _verdicts(tested, pairs, tested.half_width, criteria)
     return Verdicts(_test("random effects", why, criteria, count, unit), "mean", verdicts)
 
 
 def _untested(
-    pairs: Sequence[tuple[int, int]],
-    why: str,
-    criteria: Criteria,
-    units: int,
-    unit: str,
-    needed: int | None = None,
+    pairs: Sequence[tuple[int, int]], why: str, criteria: Criteria, units: int, unit: str
 ) -> Verdicts:
     test = ChosenTest(
         "calibrated", "none", why, criteria.alpha, question="new tasks", units=units, unit=unit
     )
-    verdict = ComparedPair(decision="untested", needed=needed, needed_unit=unit if needed else "")
-    return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
+    return Verdicts(test, "mean", dict.fromkeys(pairs, ComparedPair()))
 
 
-def _verdict(
-    tested: RowsTest | TasksTest, at: int, half: float, criteria: Criteria
-) -> ComparedPair:
-    """Return the decision on a pair whose difference has an interval of that half width."""
-    difference, p = float(tested.difference[at]), float(tested.p[at])
-    low, high = difference - half, difference + half
-    decision = significant_decision(p, difference, criteria.alpha)
+def _verdicts(
+    tested: PairsTest, pairs: Sequence[tuple[int, int]], half_widths: Floats, criteria: Criteria
+) -> dict[tuple[int, int], ComparedPair]:
+    """Return the decisions on pairs whose differences have intervals of these half widths."""
+    verdicts = {}
     rope = criteria.rope
-    if decision == "undecided" and rope is not None and -rope <= low and high <= rope:
-        decision = "equal"
-    return ComparedPair(decision=decision, p=p, low=low, high=high)
+    numbers = zip(tested.difference.tolist(), tested.p.tolist(), half_widths.tolist(), strict=True)
+    for pair, (difference, p, half) in zip(pairs, numbers, strict=True):
+        low, high = difference - half, difference + half
+        decision = significant_decision(p, difference, criteria.alpha)
+        if decision == "undecided" and rope is not None and -rope <= low and high <= rope:
+            decision = "equal"
+        verdicts[pair] = ComparedPair(decision=decision, p=p, low=low, high=high)
+    return verdicts
 
 
 def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -> ChosenTest:
@@ -313,7 +234,6 @@ def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -
         why=why,
         alpha=criteria.alpha,
         rope=criteria.rope,
-        rope_kind=None if criteria.rope is None else "absolute",
         seed=criteria.seed,
         question="new tasks",
         units=units,

@@ -197,7 +197,7 @@ def _task(
 ) -> Task:
     """Return the task that these rows are answers to; its labels are those of the truths."""
     if type_ in CLASSIFICATION and not labels:
-        labels = sorted(set().union(*map(_labels, {row.truth for row in rows})))
+        labels = sorted(set().union(*(_labels(row.truth) for row in rows)))
     return Task(
         name=name,
         title=name,
@@ -260,17 +260,15 @@ def _check_labels(file: ScoreFile, keys: Sequence[Key]) -> None:
     truths: dict[str, set[str]] = defaultdict(set)
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for key in keys:
-        if key.part == "test":
-            truths[key.task].update(*(_labels(row.truth) for row in file.predictions[key]))
-            answers[key.task, key.model].update(
-                *(_labels(row.answer) for row in file.predictions[key])
-            )
+        for row in file.predictions[key] if key.part == "test" else ():
+            truths[key.task] |= _labels(row.truth)
+            answers[key.task, key.model] |= _labels(row.answer)
     for (task, model), given in answers.items():
         if given and truths[task] and not given & truths[task]:
-            named = [", ".join(sorted(texts)[:_NAMED]) for texts in (given, truths[task])]
+            ours, theirs = (", ".join(sorted(texts)[:_NAMED]) for texts in (given, truths[task]))
             raise EvaluationError(
-                f"{file.path}: no answer of {model} to {task} ({named[0]}) is one of its truths"
-                f" ({named[1]})",
+                f"{file.path}: no answer of {model} to {task} ({ours}) is one of its truths"
+                f" ({theirs})",
                 "Write the labels of both columns alike, one label per row; of numbers and texts,"
                 " name the metric",
             )

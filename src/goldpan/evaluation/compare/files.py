@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.compare.effects import Degradation, Overfitting, degradation, overfitting
-from goldpan.evaluation.compare.file_answers import SHORT, FileAnswers, Runs, file_answers
-from goldpan.evaluation.compare.question import ComparisonQuestion
-from goldpan.evaluation.compare.result import Comparison, arrange
-from goldpan.evaluation.compare.score_files import (
-    PARTS,
-    Key,
-    ScoreFile,
-    Truth,
-    check_range,
-    mixed_scales,
-)
+from goldpan.evaluation.compare.file_answers import SHORT, Runs, file_answers
+from goldpan.evaluation.compare.question import ComparisonQuestion, complete
+from goldpan.evaluation.compare.result import Comparison
+from goldpan.evaluation.compare.score_files import PARTS, Key, ScoreFile, Truth, check_range
 from goldpan.evaluation.compare.scores import (
     RunScore,
     ScoreMatrix,
@@ -31,67 +22,37 @@ from goldpan.evaluation.compare.scores import (
     score_matrix,
 )
 from goldpan.evaluation.metrics.classification import label_metric
-from goldpan.evaluation.metrics.estimate import Confusion
 
 
-def check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+def _check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
     """Raise `EvaluationError` where models do not share rows, truths or labels with the others."""
-    if file.layout == "predictions":
-        _check_answers(file, matrix, runs)
-    elif file.layout == "counts":
-        _check_counts(file, matrix, runs)
-
-
-def _check_answers(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+    if file.layout == "scores":
+        return
+    noun = "row" if file.layout == "predictions" else "label"
     for dataset in matrix.tasks:
-        first: Mapping[str, Truth] = {}
+        first: set[tuple[str, Truth]] = set()
         for model in matrix.models:
-            for truths in _truths(file, runs[dataset, model]):
-                first = first or truths
-                _check_rows(file.path, dataset, model, first, truths)
+            for held in _held(file, runs[dataset, model]):
+                first = first or held
+                if apart := sorted(name for name, _ in first ^ held):
+                    raise EvaluationError(
+                        f"{file.path}: {model} and the first model on {dataset} do not share the"
+                        f" {noun} {apart[0]!r} with one truth",
+                        f"Give every model and seed each {noun}, with the same truths",
+                    )
 
 
-def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, Truth]]:
-    """Yield the truths of each seed by row; each fold has rows of its own."""
-    truths: dict[int, dict[str, Truth]] = defaultdict(dict)
+def _held(file: ScoreFile, keys: Sequence[Key]) -> Iterator[set[tuple[str, Truth]]]:
+    """Yield the rows of each seed with their truths, or the labels of each run's counts."""
+    if file.layout == "counts":
+        for key in keys:
+            yield {(label, "") for label in file.counts[key]}
+        return
+    rows: dict[int, set[tuple[str, Truth]]] = defaultdict(set)
     for key in keys:
         fold = f" of fold {key.fold}" if key.fold else ""
-        truths[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
-    yield from truths.values()
-
-
-def _check_rows(
-    path: Path, dataset: str, model: str, truths: Mapping[str, Truth], others: Mapping[str, Truth]
-) -> None:
-    if truths == others:
-        return
-    remedy = "Give all models and seeds the same rows with the same truths"
-    if missing := sorted(truths.keys() ^ others.keys()):
-        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-        raise EvaluationError(
-            f"{path}: the runs of {model} and of the first model on {dataset} do not share the row"
-            f" {missing[0]!r}{more}",
-            remedy,
-        )
-    id_ = next(name for name in truths if truths[name] != others[name])
-    raise EvaluationError(
-        f"{path}: models do not agree on row {id_!r} of {dataset}, which {model} has with the"
-        f" truth {others[id_]!r} and the first model with {truths[id_]!r}",
-        remedy,
-    )
-
-
-def _check_counts(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
-    for dataset in matrix.tasks:
-        keys = [key for model in matrix.models for key in runs[dataset, model]]
-        labels = set().union(*map(file.counts.__getitem__, keys))
-        for key in keys:
-            if missing := sorted(labels - file.counts[key].keys()):
-                raise EvaluationError(
-                    f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
-                    f" {dataset}",
-                    "Give every model's counts for every label",
-                )
+        rows[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
+    yield from rows.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +74,8 @@ class FileComparison:
     metric: str
     matrix: ScoreMatrix
     """Scores of the test parts; a data set a task, or a project of it."""
+    left_out: tuple[str, ...]
+    """Data sets outside the comparison, with the reason, a sentence each."""
     comparison: Comparison
     new_tasks: Comparison | None
     drift: tuple[Drift, ...]
@@ -120,8 +83,6 @@ class FileComparison:
     """Data set, model, metric and mean over seeds and folds, of the test parts (S7)."""
     invalid: Mapping[str, float]
     """Of predictions, the share of each model's test answers that are none of the task."""
-    doubts: tuple[str, ...]
-    """What makes the scores hard to believe, a sentence each."""
 
 
 def compare_file(
@@ -160,12 +121,17 @@ def compare_file(
         values = {metric or "score": {key: file.scores[key] for key in keys}}
     ranked = next(iter(values))
     runs = _runs(tests)
-    undefined = {key.dataset: key for key in tests if key not in values[ranked]}
-    if undefined.keys() == {dataset for dataset, _ in runs}:
-        dataset, key = next(iter(undefined.items()))
-        reason = answers.reason(key) if answers else "it would divide by zero"
+    scored: dict[str, set[str]] = {key.model: set() for key in tests}
+    for (dataset, model), own_keys in runs.items():
+        if all(key in values[ranked] for key in own_keys):
+            scored[model].add(dataset)
+    block = complete(scored, keep_models=True)
+    undefined = next((key for key in tests if key not in values[ranked]), None)
+    if undefined and not block.tasks:
+        reason = answers.reason(undefined) if answers else "it would divide by zero"
         raise EvaluationError(
-            f"{file.path}: {ranked} of {key.model} on {dataset} is not defined ({reason})",
+            f"{file.path}: {ranked} of {undefined.model} on {undefined.dataset} is not defined"
+            f" ({reason})",
             "Choose another --metric, or leave the model out",
         )
     matrix = score_matrix(
@@ -173,21 +139,22 @@ def compare_file(
             RunScore(model, dataset, number, values[ranked][key])
             for (dataset, model), own_keys in runs.items()
             for number, key in enumerate(own_keys)
-            if dataset not in undefined
+            if dataset in block.tasks
         ],
         ranked,
-        drop_incomplete_tasks=True,
     )
-    no_score = (
-        f"{name}: {ranked} of {key.model} is not defined" for name, key in undefined.items()
+    _check_alike(file, matrix, runs)
+    evidence: Sequence[TaskEvidence] | str = (
+        f"{file.layout.capitalize()} alone do not say which rows are right: give predictions"
     )
-    matrix = replace(matrix, left_out=(*matrix.left_out, *no_score))
-    check_alike(file, matrix, runs)
-    comparison, new_tasks = _compared(file, answers, matrix, runs, question)
+    if answers and question.approach == "calibrated":
+        evidence = answers.evidence(matrix, runs)
+    comparison, new_tasks = question.answer(matrix, evidence)
     return FileComparison(
         file=file,
         metric=ranked,
         matrix=matrix,
+        left_out=block.left_out,
         comparison=comparison,
         new_tasks=new_tasks,
         drift=tuple(_drift(keys, values, question.alpha)),
@@ -198,11 +165,7 @@ def compare_file(
         }
         if answers
         else {},
-        doubts=tuple(mixed_scales(file, keys, metric)),
     )
-
-
-_ACCURACY = "accuracy"
 
 
 def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, dict[Key, float]]:
@@ -211,10 +174,8 @@ def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, d
     Raises `EvaluationError` for a metric that counts do not give.
     """
     ranked = metric.removeprefix("macro_") or "f1"
-    if ranked not in (*SHORT, _ACCURACY):
-        raise EvaluationError(
-            f"Counts give no {metric}", f"Choose {', '.join((*SHORT, _ACCURACY))}"
-        )
+    if ranked not in SHORT:
+        raise EvaluationError(f"Counts give no {metric}", f"Choose {', '.join(SHORT)}")
     return {
         name: {key: value for key in keys if (value := _of_labels(file, key, name)) is not None}
         for name in dict.fromkeys((ranked, "precision", "recall", "f1"))
@@ -224,28 +185,11 @@ def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, d
 def _of_labels(file: ScoreFile, key: Key, metric: str) -> float | None:
     """Return a metric of one label, or the mean over those that occur, 0 where one has none."""
     labels = list(file.counts[key].values())
-    if metric == _ACCURACY:
-        return _accuracy(file, key, labels)
     if len(labels) == 1:
         return label_metric(labels[0], metric)
     occurring = [label for label in labels if label.tp + label.fp + label.fn]
     values = [label_metric(label, metric) or 0.0 for label in occurring]
     return float(np.mean(values)) if values else None
-
-
-def _accuracy(file: ScoreFile, key: Key, labels: Sequence[Confusion]) -> float:
-    rows = labels[0].size
-    if len(labels) == 1:
-        return (labels[0].tp + labels[0].tn) / rows
-    if any(label.size != rows for label in labels) or rows != sum(
-        label.tp + label.fn for label in labels
-    ):
-        raise EvaluationError(
-            f"{file.path}: the counts of {key.model} on {key.dataset} do not have one label for"
-            " each row, so they do not say how many rows are right",
-            "Give the counts of all labels, or predictions, or choose another --metric",
-        )
-    return sum(label.tp for label in labels) / rows
 
 
 def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
@@ -254,30 +198,6 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
     for key in sorted(keys, key=lambda key: (key.seed, key.fold)):
         runs[key.dataset, key.model].append(key)
     return runs
-
-
-def _compared(
-    file: ScoreFile,
-    answers: FileAnswers | None,
-    matrix: ScoreMatrix,
-    runs: Runs,
-    question: ComparisonQuestion,
-) -> tuple[Comparison, Comparison | None]:
-    if question.approach != "calibrated":
-        return question.over_tasks(matrix), None
-    criteria = question.criteria(matrix)
-    evidence: tuple[TaskEvidence, ...] | str
-    if answers:
-        evidence = answers.evidence(matrix, runs)
-    else:
-        evidence = (
-            f"{file.layout.capitalize()} alone do not say which rows are right: give predictions"
-        )
-    if isinstance(evidence, str):
-        on_rows = no_rows(len(matrix.models), evidence, criteria.alpha)
-        return arrange(matrix, on_rows), arrange(matrix, new_tasks_by_scores(matrix, criteria))
-    tested = answer_questions(evidence, matrix.models, criteria)
-    return arrange(matrix, tested.new_rows), arrange(matrix, tested.new_tasks)
 
 
 def _drift(

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from goldpan.core.imports import load
-from goldpan.evaluation.compare.over_sources import holm
 from goldpan.evaluation.compare.result import (
     FEWEST_TASKS,
     Approach,
@@ -28,20 +27,12 @@ from goldpan.evaluation.compare.result import (
     TestName,
     Verdicts,
     arrange,
-    near_limit,
     significant_decision,
     untested,
 )
-from goldpan.evaluation.compare.scores import (
-    Floats,
-    ScoreMatrix,
-    StatisticsError,
-    check_settings,
-    rounded,
-    scipy_stats,
-)
+from goldpan.evaluation.compare.scores import Floats, ScoreMatrix, StatisticsError, check_settings
 
-NamedMethod = Literal["bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
+NamedMethod = Literal["bayesian", "frequentist", "nemenyi", "tukey"]
 SAMPLES = 50_000
 _FORCED: Mapping[NamedMethod, str] = {"tukey": "parametric", "nemenyi": "nonparametric"}
 _TESTS: Mapping[str, TestName] = {
@@ -88,7 +79,6 @@ def compare_by_name(
     rope: float = 0.1,
     seed: int = 0,
     samples: int = SAMPLES,
-    rope_kind: Literal["effect", "absolute"] = "effect",
 ) -> Comparison:
     """Rank models over tasks by a method's name; the same scores and seed give the same result.
 
@@ -105,33 +95,28 @@ def compare_by_name(
         )
         approach: Approach = "bayesian" if method == "bayesian" else "frequentist"
         return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), len(values)))
-    if method == "wilcoxon":
-        return arrange(scores, _wilcoxon(values, alpha))
     if method != "bayesian":
         result = autoranked(values, alpha=alpha, force_mode=_FORCED.get(method))
         return arrange(scores, _frequentist(values, result, alpha, method))
-    mode = "effsize" if rope_kind == "effect" else rope_kind
     result = autoranked(
         values,
         alpha=alpha,
         approach="bayesian",
         rope=float(rope),
-        rope_mode=mode,
+        rope_mode="effsize",
         nsamples=samples,
         random_state=seed,
     )
-    of = _bayesian(result, alpha, samples)
-    width = f"{rope:g}"
-    if rope_kind == "effect":
-        width += f" x the pooled {'standard' if result.all_normal else 'median absolute'} deviation"
+    of = _bayesian(result)
+    deviation = "standard" if result.all_normal else "median absolute"
     test = ChosenTest(
         approach="bayesian",
         name="bayesian signed rank",
         why="Bayesian tests say how probable it is that a model is better, and when two are"
-        f" practically equal: here, when they differ by no more than {width}",
+        f" practically equal: here, when they differ by no more than {rope:g} x the pooled"
+        f" {deviation} deviation",
         alpha=alpha,
         rope=rope,
-        rope_kind=rope_kind,
         samples=samples,
         seed=seed,
     )
@@ -139,7 +124,7 @@ def compare_by_name(
     return arrange(scores, Verdicts(test, central, of, _effects(result, 1)))
 
 
-def _bayesian(result: Any, alpha: float, samples: int) -> Pairs:
+def _bayesian(result: Any) -> Pairs:
     of: Pairs = {}
     for first, second in combinations(result.rankdf.index, 2):
         # A ROPE of 0 leaves no probability of being equal.
@@ -150,7 +135,6 @@ def _bayesian(result: Any, alpha: float, samples: int) -> Pairs:
                 result.decision_matrix.loc[first, second], "undecided"
             ),  # type: ignore[arg-type]
             posterior=posterior,
-            fragile=any(near_limit(share, 1 - alpha, samples) for share in shares),
         )
         of[first, second] = verdict
         of[second, first] = verdict.mirrored()
@@ -226,22 +210,3 @@ def _effects(result: Any, sign: int) -> dict[int, tuple[float | None, str]]:
         else (None, "undefined")
         for model, effect, name in zip(frame.index, frame.effect_size, frame.magnitude, strict=True)
     }
-
-
-def _wilcoxon(values: Floats, alpha: float) -> Verdicts:
-    """Compare each pair by Wilcoxon's test, corrected after Holm (Benavoli 2016)."""
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [rounded(values[i] - values[j]) for i, j in pairs]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tested = [
-            float(scipy_stats().wilcoxon(difference).pvalue) if difference.any() else 1.0
-            for difference in differences
-        ]
-    why = "Each pair by itself, which no third model can influence; p is corrected after Holm"
-    of: Pairs = {}
-    for pair, difference, p in zip(pairs, differences, holm(tested).tolist(), strict=True):
-        moved = difference[difference != 0]
-        side = float((np.sign(moved) * scipy_stats().rankdata(np.abs(moved))).sum())
-        of[pair] = ComparedPair(decision=significant_decision(p, side, alpha), p=p)
-    return Verdicts(ChosenTest("frequentist", "wilcoxon", why, alpha), "mean rank", of)

@@ -8,35 +8,18 @@ scores that happen to agree do not pass as certainty).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goldpan.evaluation.compare.power import Needed, least_needed, reach
+from goldpan.evaluation.compare.resampling import PairsTest
 from goldpan.evaluation.compare.scores import Floats, rounded, scipy_stats
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""
-MOST_SOURCES = 10_000
 _ENUMERATED = 14
 _ROUNDS = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TasksTest:
-    """Pairs of models tested on new tasks."""
-
-    difference: Floats
-    """The mean over data sets."""
-    p: Floats
-    """Two-sided, corrected for all pairs (Holm)."""
-    half_width: Floats
-    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
-    spread: Floats
-    """Standard deviation of the difference on one data set, without what all have in common."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +31,6 @@ class Common:
 
     variance: Floats
     freedom: float | Floats
-    seeds: int
-    """Trainings of each model."""
-
-    def of_seeds(self, seeds: Floats) -> Common:
-        """Return what it would be of so many trainings."""
-        freedom = self.freedom * (seeds - 1) / max(1, self.seeds - 1)
-        return Common(self.variance * self.seeds / seeds, freedom, self.seeds)
 
     def added(self, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
         """Return a variance with this one, and its degrees of freedom (Satterthwaite 1946)."""
@@ -73,7 +49,7 @@ def compare_over_sources(
     alpha: float,
     seed: int = 0,
     common: Common | None = None,
-) -> TasksTest:
+) -> PairsTest:
     """Test pairs by their differences on each data set, data sets x pairs.
 
     `within` holds the variance of each difference that comes from test rows and seeds. Without
@@ -88,7 +64,6 @@ def compare_over_sources(
     if within is not None:
         variance = np.maximum(variance, within.sum(axis=0) / count**2)
     freedom = np.full(pairs, float(count - 1))
-    own = np.sqrt(variance)
     if common is not None:
         variance, freedom = common.added(variance, freedom)
     error = np.sqrt(variance)
@@ -97,32 +72,7 @@ def compare_over_sources(
     if within is None:
         p = np.maximum(p, _flipped(differences, seed))
     limit = stats.t.isf(alpha / (2 * pairs), freedom)
-    return TasksTest(
-        difference=mean, p=holm(p), half_width=limit * error, spread=own * math.sqrt(count)
-    )
-
-
-def sources_needed(
-    differences: Floats,
-    spreads: Floats,
-    alpha: float,
-    count: int,
-    common: Common | None = None,
-    fewest: int = FEWEST_SOURCES,
-) -> list[Needed]:
-    """Return how many data sets a t test needs to find differences of these spreads (80 %).
-
-    Or how many seeds, where what they add to all data sets alike is what limits.
-    """
-
-    def shown(counts: Floats, trained: Floats) -> NDArray[np.bool_]:
-        variance, freedom = spreads**2 / counts, counts - 1
-        if common is not None:
-            variance, freedom = common.of_seeds(trained).added(variance, freedom)
-        return (differences > 0) & (reach(alpha / 2, freedom) * np.sqrt(variance) <= differences)
-
-    seeds = np.full(len(differences), 1 if common is None else common.seeds, dtype=np.intp)
-    return least_needed(shown, count, seeds, fewest, MOST_SOURCES)
+    return PairsTest(mean, holm(p), limit * error)
 
 
 def holm(values: Sequence[float] | Floats) -> Floats:

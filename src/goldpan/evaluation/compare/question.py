@@ -7,16 +7,23 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.compare.calibrated import ROPE, Criteria
+from goldpan.evaluation.compare.calibrated import (
+    ROPE,
+    Criteria,
+    answer_questions,
+    new_tasks_by_scores,
+    no_rows,
+)
 from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
-from goldpan.evaluation.compare.result import Comparison
-from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
+from goldpan.evaluation.compare.result import Comparison, arrange
+from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, TaskEvidence, score_matrix
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import is_bounded, ranking_score
 
@@ -213,32 +220,37 @@ class ComparisonQuestion:
     over tasks (0.1) where `bayesian`."""
     seed: int = 0
 
-    def criteria(self, scores: ScoreMatrix, metrics: Iterable[str] = ()) -> Criteria:
+    def answer(
+        self,
+        scores: ScoreMatrix,
+        evidence: Sequence[TaskEvidence] | str,
+        metrics: Iterable[str] = (),
+        intervals: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    ) -> tuple[Comparison, Comparison | None]:
+        """Return the comparison on new rows and that on new tasks; by a paper's method, one alone.
+
+        `evidence` may say why there is none. `intervals` are those of the models' means.
+        """
+        if self.approach != "calibrated":
+            rope = _BAYESIAN_ROPE if self.rope is None else self.rope
+            named = compare_by_name(
+                scores, self.approach, alpha=self.alpha, rope=rope, seed=self.seed
+            )
+            return named, None
+        criteria = self._criteria(scores, metrics)
+        if isinstance(evidence, str):
+            rows = no_rows(len(scores.models), evidence, self.alpha)
+            return arrange(scores, rows), arrange(scores, new_tasks_by_scores(scores, criteria))
+        answers = answer_questions(evidence, scores.models, criteria)
+        return arrange(scores, answers.new_rows, intervals), arrange(scores, answers.new_tasks)
+
+    def _criteria(self, scores: ScoreMatrix, metrics: Iterable[str]) -> Criteria:
         """Return the rules by which calibrated answers decide on scores of these metrics."""
         rope = self.rope
         if rope is None and all(map(is_bounded, (scores.metric, *metrics))):
             values = np.array([score for row in scores.cells for cell in row for score in cell])
             rope = ROPE if np.abs(values).max() <= 1 else None
         return Criteria(self.alpha, rope, self.seed)
-
-    def over_tasks(self, scores: ScoreMatrix) -> Comparison:
-        """Compare models by their scores alone, by the method that was asked for."""
-        assert self.approach != "calibrated"
-        rope = _BAYESIAN_ROPE if self.rope is None else self.rope
-        return compare_by_name(scores, self.approach, alpha=self.alpha, rope=rope, seed=self.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class DecidingRows:
-    """How many rows decide between two models, over all tasks that are ranked."""
-
-    first: str
-    second: str
-    differ: int
-    """Rows that one answers right and the other does not; of texts and lists, rows whose answers
-    are not the same."""
-    rows: int
-    """Rows that both answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +274,6 @@ class ComparisonResult:
     """On another split of the same tasks: not comparable."""
     every: tuple[RunRecord, ...]
     """All runs of the tasks, also those that are not compared."""
-    deciding: DecidingRows | None = None
-    """The rows that decide between the two best; None where nothing is ranked."""
 
     @property
     def metric(self) -> str:

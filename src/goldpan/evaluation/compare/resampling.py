@@ -131,19 +131,14 @@ class Contributions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowsTest:
-    """Pairs of models tested on new rows."""
+class PairsTest:
+    """Pairs of models tested on new rows, or on new tasks."""
 
     difference: Floats
     p: Floats
     """Two-sided, corrected for all pairs."""
     half_width: Floats
     """Half the width of the interval that holds for all pairs at once."""
-    critical: float
-    """How many standard errors a difference needs to be the largest of all pairs."""
-    rows_variance: Floats
-    seeds_variance: Floats
-    rounds: int
 
 
 def sides(pairs: Iterable[tuple[int, int]]) -> tuple[NDArray[np.intp], ...]:
@@ -188,7 +183,7 @@ def _freedom(variance: Floats, rough: Floats) -> float:
 
 def compare_on_rows(
     parts: Contributions, *, alpha: float = 0.05, rounds: int = ROUNDS, seed: int = 0
-) -> RowsTest:
+) -> PairsTest:
     """Test all pairs of models; the same contributions and seed give the same result."""
     added: Floats = sum(parts.by_source.values(), np.zeros(1))
     moved = added[(added != 0).any(axis=1)]
@@ -211,15 +206,7 @@ def compare_on_rows(
     p, most = _step_down(parts, moved, error, z, alpha, rounds, seed)
     tail = scipy_stats().norm.sf(most)
     half = error * np.where(np.isfinite(freedom), scipy_stats().t.isf(tail, freedom), most)
-    return RowsTest(
-        difference=parts.difference,
-        p=p,
-        half_width=half,
-        critical=most,
-        rows_variance=rows,
-        seeds_variance=seeds,
-        rounds=rounds,
-    )
+    return PairsTest(parts.difference, p, half)
 
 
 def _linear(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -22,7 +21,7 @@ from goldpan.evaluation.compare.scores import (
     tiers,
 )
 
-SCHEMA = 3
+SCHEMA = 4
 Approach = Literal["calibrated", "frequentist", "bayesian"]
 Question = Literal["new rows", "new tasks", ""]
 """Question: does a difference hold on new rows of these tasks, does it on new tasks. Empty
@@ -34,7 +33,6 @@ TestName = Literal[
     "random effects",
     "bayesian signed rank",
     "paired t",
-    "wilcoxon",
     "one-sided wilcoxon",
     "nemenyi",
     "tukey",
@@ -74,17 +72,9 @@ class ComparedPair:
     """Posterior of the first; None in a frequentist comparison."""
     difference: float = 0.0
     """The first model's mean less the second's."""
-    fragile: bool = False
-    """True where p or posterior is within random error of the limit: other seeds may differ."""
     low: float | None = None
     high: float | None = None
     """Where the difference may lie, for all pairs at once; None for methods without it."""
-    needed: int | None = None
-    """How many units would find the difference seen, with a power of 80 %; None where it is
-    decided, where no reasonable number would, or where seeds are what limits."""
-    needed_unit: str = ""
-    needed_seeds: int | None = None
-    """How many seeds would, alone or with so many units; None where seeds do not limit."""
 
     def mirrored(self) -> ComparedPair:
         """Return it from the second model's side."""
@@ -98,9 +88,6 @@ class ComparedPair:
             low=None if self.high is None else -self.high,
             high=None if self.low is None else -self.low,
         )
-
-
-_UNTESTED = ComparedPair()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +130,7 @@ class ChosenTest:
     critical_difference: float | None = None
     """Critical difference of mean ranks (Nemenyi)."""
     rope: float | None = None
-    rope_kind: Literal["effect", "absolute"] | None = None
+    """In points of the score where calibrated, of the spread over tasks where bayesian."""
     samples: int | None = None
     """Draws of the posterior, or swaps."""
     seed: int | None = None
@@ -202,7 +189,6 @@ _MEASURED: Mapping[TestName, str] = {
     " setting (docs/statistics.md)",
     "bayesian signed rank": "10 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
     "paired t": "5 % of cases with 2 models on 17 tasks",
-    "wilcoxon": "5 % of cases with 2 models on 17 tasks, and in 4 % with 10 models",
     "one-sided wilcoxon": "11 % of cases with 2 models on 17 tasks",
     "nemenyi": "2 % of cases with 10 models on 17 tasks",
     "tukey": "0.5 % of cases with 10 models on 17 tasks",
@@ -226,14 +212,9 @@ class Verdicts:
     """The first model's lead over each, and its name."""
 
 
-def untested(test: ChosenTest, models: int, verdict: ComparedPair = _UNTESTED) -> Verdicts:
-    """Return the same verdict on all pairs, of which nothing was tested."""
-    return Verdicts(test, "mean", dict.fromkeys(combinations(range(models), 2), verdict))
-
-
-def near_limit(share: float, limit: float, draws: int) -> bool:
-    """Return whether a share of random draws lies within three standard errors of a limit."""
-    return abs(share - limit) < 3 * math.sqrt(limit * (1 - limit) / draws)
+def untested(test: ChosenTest, models: int) -> Verdicts:
+    """Return that nothing was tested of any pair."""
+    return Verdicts(test, "mean", dict.fromkeys(combinations(range(models), 2), ComparedPair()))
 
 
 def significant_decision(p: float, side: float, alpha: float) -> Decision:
@@ -243,7 +224,6 @@ def significant_decision(p: float, side: float, alpha: float) -> Decision:
     return "better" if side > 0 else "worse"
 
 
-_MOST_NAMED = 5
 FEWEST_TASKS = 5
 """Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
 
@@ -298,7 +278,6 @@ def arrange(
         test=verdicts.test,
         standings=tuple(standings),
         pairs=pairs,
-        notes=_notes(scores, verdicts, pairs),
     )
 
 
@@ -327,23 +306,3 @@ def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, 
 def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
     spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
     return sum(spreads) / len(spreads) if spreads else None
-
-
-def _notes(
-    scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[ComparedPair]
-) -> tuple[str, ...]:
-    notes = [f"Left out: {reason}" for reason in scores.left_out]
-    if verdicts.test.name.endswith("wilcoxon") and len(scores.tasks) == FEWEST_TASKS:
-        notes.append(
-            "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
-        )
-    if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
-        notes.append("Some scores come from a single seed, so variation between seeds is unknown")
-    fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]
-    if fragile:
-        more = f" and {len(fragile) - _MOST_NAMED} more" if len(fragile) > _MOST_NAMED else ""
-        notes.append(
-            f"{len(fragile)} of {len(pairs)} decisions lie within random error of the limit and"
-            f" could change with another seed: {'; '.join(fragile[:_MOST_NAMED])}{more}"
-        )
-    return tuple(notes)

@@ -167,19 +167,6 @@ def check_range(file: ScoreFile, metric: str) -> None:
             )
 
 
-def mixed_scales(file: ScoreFile, keys: Sequence[Key], metric: str) -> Iterator[str]:
-    """Yield a doubt where some scores lie between 0 and 1 and others above, as percent do."""
-    scores = [(file.scores[key], key) for key in keys] if file.layout == "scores" else []
-    shares = [pair for pair in scores if 0 < pair[0] <= 1]
-    above = [pair for pair in scores if pair[0] > 1]
-    if shares and above:
-        (low, one), (high, other) = shares[0], above[0]
-        yield (
-            f"Warning: the {metric or 'score'} of {one.model} on {one.dataset} is {low:g}, that of"
-            f" {other.model} on {other.dataset} {high:g}: shares and percent do not compare"
-        )
-
-
 _Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 _Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
 

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -104,8 +105,6 @@ class ScoreMatrix:
     """Sorted."""
     cells: tuple[tuple[tuple[float, ...], ...], ...]
     """A row a model, a cell a task, in it the scores by rising seed."""
-    left_out: tuple[str, ...] = ()
-    """Tasks that were dropped to leave no cell empty, a sentence each."""
 
     def means(self) -> Floats:
         """Return the mean over seeds, models x tasks; what is equal as decimals is equal."""
@@ -118,14 +117,11 @@ class ScoreMatrix:
         return min(len(cell) for row in self.cells for cell in row)
 
 
-def score_matrix(
-    scores: Iterable[RunScore], metric: str, *, drop_incomplete_tasks: bool = False
-) -> ScoreMatrix:
+def score_matrix(scores: Iterable[RunScore], metric: str) -> ScoreMatrix:
     """Arrange scores of one metric as models x tasks.
 
     Raises `StatisticsError` where a score is no number, a run is given twice, fewer than two
-    models are left, or a model lacks a task: tests over tasks need every pair. With
-    `drop_incomplete_tasks` such tasks go, and `left_out` names them.
+    models are left, or a model lacks a task: tests over tasks need every pair.
     """
     values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for score in scores:
@@ -144,40 +140,23 @@ def score_matrix(
     models = tuple(sorted({model for model, _ in values}))
     if len(models) < 2:
         raise StatisticsError(
-            f"A comparison needs two models, there is {models[0] if models else 'none'}",
+            f"A comparison needs two models that share a task, there is"
+            f" {models[0] if models else 'none'}",
             "Run another model on the same tasks",
         )
-    tasks = sorted({task for _, task in values})
-    without_run = {
-        task: missing
-        for task in tasks
-        if (missing := [model for model in models if (model, task) not in values])
-    }
-    if without_run and not drop_incomplete_tasks:
-        task, missing = next(iter(without_run.items()))
-        raise StatisticsError(
-            f"{missing[0]} has no {metric} on {task}",
-            "Run it there, or leave the model or the task out",
-        )
-    complete = tuple(task for task in tasks if task not in without_run)
-    if not complete:
-        raise StatisticsError(
-            "There is no task that every model was run on", "Compare fewer models, or run the rest"
-        )
-    return ScoreMatrix(
-        metric=metric,
-        models=models,
-        tasks=complete,
-        cells=tuple(
-            tuple(
-                tuple(value for _, value in sorted(values[model, task].items()))
-                for task in complete
+    tasks = tuple(sorted({task for _, task in values}))
+    for model, task in product(models, tasks):
+        if (model, task) not in values:
+            raise StatisticsError(
+                f"{model} has no {metric} on {task}",
+                "Run it there, or leave the model or the task out",
             )
-            for model in models
-        ),
-        left_out=tuple(
-            f"{task}: not run by {', '.join(without_run[task])}" for task in without_run
-        ),
+    cells = {pair: tuple(value for _, value in sorted(own.items())) for pair, own in values.items()}
+    return ScoreMatrix(
+        metric,
+        models,
+        tasks,
+        tuple(tuple(cells[model, task] for task in tasks) for model in models),
     )
 
 

@@ -8,26 +8,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.compare.evidence import evidence_of
 from goldpan.evaluation.compare.question import (
     ComparisonQuestion,
     ComparisonResult,
-    DecidingRows,
     System,
     complete,
     matrix,
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.result import arrange
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
-from goldpan.evaluation.record import PREDICTIONS, RunRecord, read_runs, require_runs
+from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.task_input import PATHS
 from goldpan.evaluation.units import MANY_PROJECTS
 
 _MOST_NAMED = 4
@@ -94,12 +89,7 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    result = _compare(result, tasks, question)
-    if isinstance(result.comparison, str):
-        return result
-    by_name = {system.name: system for system in systems}
-    first, second = (by_name[name] for name in result.comparison.models[:2])
-    return replace(result, deciding=deciding_rows(first, second, block.tasks, tasks))
+    return _compare(result, tasks, question)
 
 
 def _compare(
@@ -112,35 +102,20 @@ def _compare(
         return replace(result, comparison=f"Only {only} was run, and a comparison needs two models")
     if len(models) < 2 or not shared:
         return replace(result, comparison="No two models have scores on the same task")
-    if question.approach == "calibrated":
-        return _calibrated(result, tasks, question)
-    return replace(result, comparison=question.over_tasks(matrix(result)))
-
-
-def _calibrated(
-    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
-) -> ComparisonResult:
-    """Decide pairs on new rows and on new tasks."""
     scores = matrix(result)
-    criteria = question.criteria(scores, (result.metrics[name] for name in scores.tasks))
+    metrics = [result.metrics[name] for name in scores.tasks]
     systems = [system for system in result.systems if system.name in scores.models]
-    evidence = evidence_of(systems, scores.tasks, tasks)
+    evidence: Sequence[TaskEvidence] | str = "Scores alone are compared"
+    if question.approach == "calibrated":
+        evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
         why = f"Nothing can be said about new rows: {evidence}"
-        on_tasks = new_tasks_by_scores(scores, criteria)
-        return replace(
-            result,
-            comparison=arrange(scores, no_rows(len(scores.models), why, question.alpha)),
-            new_tasks=arrange(scores, on_tasks),
-        )
-    answers = answer_questions(evidence, scores.models, criteria)
-    comparison = arrange(scores, answers.new_rows, mean_intervals(systems, evidence))
-    notes = (*comparison.notes, *_few_projects(result, scores.tasks))
-    return replace(
-        result,
-        comparison=replace(comparison, notes=notes),
-        new_tasks=arrange(scores, answers.new_tasks),
-    )
+        comparison, new_tasks = question.answer(scores, why, metrics)
+        return replace(result, comparison=comparison, new_tasks=new_tasks)
+    intervals = mean_intervals(systems, evidence)
+    comparison, new_tasks = question.answer(scores, evidence, metrics, intervals)
+    comparison = replace(comparison, notes=tuple(_few_projects(result, scores.tasks)))
+    return replace(result, comparison=comparison, new_tasks=new_tasks)
 
 
 def mean_intervals(
@@ -193,33 +168,3 @@ def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[st
 def _undefined(run: RunRecord) -> str:
     score = ranking_score(run.scores)
     return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
-
-
-def deciding_rows(
-    first: System, second: System, tasks: Sequence[str], known: Mapping[str, Task]
-) -> DecidingRows:
-    """Return on how many rows of these tasks two models differ, in any of their seeds."""
-    differ = rows = 0
-    for task in tasks:
-        answers, others = (
-            _answers(system.runs.get(task, ()), known.get(task)) for system in (first, second)
-        )
-        shared = answers.keys() & others.keys()
-        rows += len(shared)
-        differ += sum(answers[row] != others[row] for row in shared)
-    return DecidingRows(first.name, second.name, differ, rows)
-
-
-def _answers(runs: Sequence[RunRecord], task: Task | None) -> dict[str, set[object]]:
-    """Return the answers of a model to each row as a set, or whether they are right.
-
-    Of two wrong labels one may cost more than the other, except in accuracy.
-    """
-    by_right = task is not None and (task.metric == "accuracy" or task.source.builder == PATHS)
-    answers: dict[str, set[object]] = {}
-    for run in runs:
-        table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
-        for row in table.to_pylist():
-            answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
-            answers.setdefault(row["id"], set()).add(answer)
-    return answers

@@ -140,11 +140,6 @@ def tiers(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
         f"{compared.agreement:.1%} of {len(compared.pairs):,} decisions agree with these tiers; "
         f"{undecided:,} are undecided."
     )
-    if fragile := sum(pair.fragile for pair in compared.pairs):
-        context.note(
-            f"{fragile:,} decisions lie within random error of the limit and could change with "
-            "another seed."
-        )
     for standing in compared.standings:
         yield CellOutcome(standing.model, "Tier", standing.tier)
 
@@ -300,10 +295,8 @@ _TASKS = (
 
 
 def _with_settings(model: ModelRecipe) -> ModelRecipe:
-    """Return a model with as many processes as it took, or with its small grid."""
-    if model.kind == "baseline":
-        return model.model_copy(update={"quick": {"grid": "small"}})
-    if model.kind == "prompted":
+    """Return a model with as many processes as it took."""
+    if model.kind != "fine-tuned":
         return model
     million = (model.parameters or 0) / 1e6
     processes = 1 if million < 600 else 4 if million < 2000 else 8

@@ -12,7 +12,6 @@ from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult
 from goldpan.evaluation.compare.result import ComparedPair, Comparison, error_rate
 from goldpan.report.comparison import picture, words
-from goldpan.report.comparison.distances import distance_section, headlines, lost_on_parts
 from goldpan.report.comparison.rows import (
     SECTIONS,
     TaskRow,
@@ -24,6 +23,7 @@ from goldpan.report.comparison.rows import (
 from goldpan.report.comparison.runs import (
     conditions_section,
     costs_table,
+    distance_section,
     groups_section,
     metrics_tables,
     resolved_section,
@@ -42,8 +42,6 @@ from goldpan.report.document import (
     with_interval,
 )
 
-_NEEDED = "would show with"
-
 
 def make_report(
     workspace: WorkspaceLayout,
@@ -60,15 +58,14 @@ def make_report(
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
     comparison = compared.comparison
     heading = words.heading(compared)
-    distance = distance_section(compared)
     sections = [
-        _scores(compared),
-        *_decided(compared),
+        Section("ranking", "Scores", tuple(_scores(compared))),
+        Section("pairs", "Every pair", tuple(_pairs(comparison, compared.new_tasks))),
         resolved_section(compared),
         *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
         groups_section(compared),
         mistakes_section(compared, mistakes, rows_by_task),
-        distance,
+        distance_section(compared),
         Section("cost", "Costs", (folded(costs_table(compared), 3),)),
         conditions_section(compared),
     ]
@@ -77,7 +74,7 @@ def make_report(
         lead="",
         facts=(),
         summary=(*words.sentences(compared), *added_sentences(compared)),
-        warnings=(*headlines(compared), *lost_on_parts(distance), *words.warnings(compared)),
+        warnings=words.warnings(compared),
         sections=tuple(section for section in sections if section is not None and section.content),
         picture=picture.draw(comparison) if isinstance(comparison, Comparison) else None,
     )
@@ -101,7 +98,7 @@ def file_report(compared: FileComparison) -> Report:
         lead="",
         facts=(),
         summary=file_sentences(compared),
-        warnings=(*compared.doubts, *file_warnings(compared)),
+        warnings=tuple(file_warnings(compared)),
         sections=tuple(section for section in sections if section.content),
         picture=picture.draw(comparison),
     )
@@ -121,7 +118,7 @@ def file_warnings(compared: FileComparison) -> Iterator[str]:
         f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of the"
         " models, and knows nothing of leaks between training and test."
     )
-    yield from (f"{note}." for note in compared.comparison.notes)
+    yield from words.some("Outside the comparison", compared.left_out)
     for model, share in compared.invalid.items():
         if share > 0.01:
             answers = f"{100 * share:.1f} % of the answers of {model}"
@@ -136,8 +133,7 @@ def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
         if (section := added.make(compared, {}, {})) is not None:
             yield from (part for part in section.content if isinstance(part, ReportTable))
     yield score_table(compared)
-    if isinstance(compared.comparison, Comparison):
-        yield from _tested(compared.comparison, compared.new_tasks)
+    yield from pairs_tables(compared.comparison, compared.new_tasks)
     yield costs_table(compared)
 
 
@@ -145,13 +141,7 @@ def file_tables(compared: FileComparison) -> Iterator[ReportTable]:
     """Yield the tables of a file that a paper prints."""
     yield ranking_table(compared.comparison)
     yield _file_scores(compared)
-    yield from _tested(compared.comparison, compared.new_tasks)
-
-
-def _tested(*comparisons: Comparison | None) -> Iterator[ReportTable]:
-    for comparison in comparisons:
-        if comparison is not None and comparison.test.name != "none":
-            yield pairs_table(comparison)
+    yield from pairs_tables(compared.comparison, compared.new_tasks)
 
 
 def ranking_table(comparison: Comparison) -> ReportTable:
@@ -173,7 +163,6 @@ def ranking_table(comparison: Comparison) -> ReportTable:
             "lead of the first": None
             if standing.effect is None
             else f"{formatted(standing.effect)} {standing.magnitude}",
-            "tier": standing.tier,
         }
         for standing in comparison.standings
     ]
@@ -183,28 +172,29 @@ def ranking_table(comparison: Comparison) -> ReportTable:
     return ReportTable.of(title, ({name: row[name] for name in shown} for row in rows), note)
 
 
-def _scores(compared: ComparisonResult) -> Section:
-    content: list[Content] = []
+def _scores(compared: ComparisonResult) -> Iterator[Content]:
+    ranked = isinstance(compared.comparison, Comparison)
     if isinstance(compared.comparison, Comparison):
-        content.append(ranking_table(compared.comparison))
-    if len(compared.tasks) > 1 or not content:
-        content.append(folded(score_table(compared)))
-    content += [Fold(table.title, (table,)) for table in metrics_tables(compared)]
-    return Section("ranking", "Scores", tuple(content))
+        yield ranking_table(compared.comparison)
+    if len(compared.tasks) > 1 or not ranked:
+        yield folded(score_table(compared))
+    for table in metrics_tables(compared):
+        yield Fold(table.title, (table,))
 
 
-def _decided(compared: ComparisonResult) -> Iterator[Section]:
-    if not isinstance(compared.comparison, Comparison):
-        return
-    yield Section("pairs", "Every pair", tuple(_pairs(compared.comparison, compared.new_tasks)))
-
-
-def _pairs(comparison: Comparison, new_tasks: Comparison | None) -> Iterator[Content]:
-    for table in _tested(comparison, new_tasks):
+def _pairs(*comparisons: Comparison | str | None) -> Iterator[Content]:
+    for table in pairs_tables(*comparisons):
         yield folded(table, 3)
 
 
-def pairs_table(comparison: Comparison) -> ReportTable:
+def pairs_tables(*comparisons: Comparison | str | None) -> Iterator[ReportTable]:
+    """Yield the decisions on pairs of each comparison that tested some."""
+    for comparison in comparisons:
+        if isinstance(comparison, Comparison) and comparison.test.name != "none":
+            yield _pairs_table(comparison)
+
+
+def _pairs_table(comparison: Comparison) -> ReportTable:
     """Return the decision on each pair, with the test behind it and how often that errs."""
     test = comparison.test
     rows = [_row(pair, comparison) for pair in comparison.pairs]
@@ -214,8 +204,6 @@ def pairs_table(comparison: Comparison) -> ReportTable:
         note += f"Any difference at all, by {test.omnibus}: p {formatted(test.omnibus_p)}. "
     if test.approach == "calibrated":
         note += "p and the interval hold for all pairs at once. "
-    if any(pair.fragile for pair in comparison.pairs):
-        note += "* Another random seed could decide otherwise. "
     title = f"Every pair, {test.question}" if test.question else f"Every pair, {test.name}"
     columns = ({name: row[name] for name in shown} for row in rows)
     return cut(ReportTable.of(title, columns, f"{note}{error_rate(test.name)}".strip()))
@@ -228,12 +216,11 @@ def _row(pair: ComparedPair, comparison: Comparison) -> Row:
     return {
         "first": pair.first,
         "second": pair.second,
-        "the first is": f"{word.removesuffix(' than')}{'*' if pair.fragile else ''}",
+        "the first is": word.removesuffix(" than"),
         "p": pair.p,
         "difference": pair.difference,
         "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
         **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
-        _NEEDED: words.needed(pair),
     }
 
 

@@ -27,8 +27,6 @@ from goldpan.evaluation.record import RunRecord
 from goldpan.report.document import Content, Fold, Remark, ReportTable, Row, Section, listed
 from goldpan.text.redaction import redact
 
-_BATCH = 4_096
-
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
@@ -48,21 +46,19 @@ def read_task_rows(
     if not (directory / PROVENANCE).exists():
         return f"The rows of {task.name} are not in the workspace"
     input_name, target = input_column(task.type).name, target_column(task.type).name
-    rows: dict[str, TaskRow] = {}
     try:
         data = read_task_data(directory, task)
     except DatasetError as error:
         return error.problem
     if any(run.hashes != (data.data_hash, data.split_hash) for run in runs):
         return f"The rows of {task.name} in the workspace are not those that were tested"
-    # A batch at a time: rows as Python objects take many times the room.
-    wanted_ids = pa.array(sorted(ids), pa.string())
-    for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
-        for row in batch.filter(pc.is_in(batch["id"], wanted_ids)).to_pylist():
-            value = row[input_name]
-            text = value if isinstance(value, str) else " ".join(value)
-            rows[row["id"]] = TaskRow(text, value, row[target])
-    return rows
+    table = data.splits["test"] if "test" in data.splits else data.splits["train"].slice(0, 0)
+    rows = table.filter(pc.is_in(table["id"], pa.array(sorted(ids), pa.string()))).to_pylist()
+    return {row["id"]: _task_row(row[input_name], row[target]) for row in rows}
+
+
+def _task_row(value: Any, target: Any) -> TaskRow:
+    return TaskRow(value if isinstance(value, str) else " ".join(value), value, target)
 
 
 RowsByTask = Mapping[str, Mapping[str, TaskRow] | str]
@@ -131,25 +127,24 @@ def mistakes_section(
 ) -> Section:
     """Return the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
+    unread: list[Content] = []
     for task, wrong in errors.items():
         task_rows = rows_by_task.get(task, f"The registry does not know {task}")
         if isinstance(task_rows, str) and wrong:
-            content.append(Remark(f"{task_rows}, so only ids are shown."))
+            unread.append(Remark(f"{task_rows}, so only ids are shown."))
         rows = {} if isinstance(task_rows, str) else task_rows
         task_type = compared.first_run(task).scores.task_type
         cells = [_row(error, rows.get(error.id), task_type) for error in wrong]
-        first = compared.ranked_on(task)[0]
-        title = f"{task}: {first.name}"
-        if cells and not any(isinstance(part, ReportTable) for part in content):
+        title = f"{task}: {compared.ranked_on(task)[0].name}"
+        if cells and not content:
             content.append(ReportTable.of(title, cells[:_SHOWN]))
-            cells = cells[_SHOWN:]
-            title = f"{title}, further errors"
+            cells, title = cells[_SHOWN:], f"{title}, further errors"
         if cells:
             content.append(Fold(title, (ReportTable.of("", cells),)))
     return Section(
         "errors",
         "Worst errors",
-        tuple(content) or (Remark("No error."),),
+        (*content, *unread) or (Remark("No error."),),
         "The errors of the best model, the most confident or largest first. Where all models agree"
         " on another label, the label itself may be wrong.",
     )
@@ -167,18 +162,12 @@ def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
             severity, why = _severity(best, truth, answer, scores, labels)
             source = ", ".join(filter(None, [repo, document]))
             errors.append(Wrong(id_, source, truth, severity, why))
-    # Ties are parted by the others' answers, which are read for the worst alone.
-    errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[: 20 * most]
+    errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[:most]
     for system in systems:
         answers = _answers(system.runs[task][0], [error.id for error in errors])
         for wrong in errors:
             wrong.answers[system.name] = answers.get(wrong.id)
-
-    def order(wrong: Wrong) -> tuple[float, int, str]:
-        right = sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
-        return -wrong.severity, right, wrong.id
-
-    return sorted(errors, key=order)[:most]
+    return errors
 
 
 def _answers(run: RunRecord, ids: Sequence[str]) -> dict[str, Any]:

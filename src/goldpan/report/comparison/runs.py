@@ -1,24 +1,25 @@
-"""Parts of the report on stored runs: scores by task and group, costs, and conditions."""
+"""Parts of the report on stored runs: scores, costs, conditions, and scores on harder terms."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, stdev
-from typing import Any
 
-import orjson
-
+from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
+from goldpan.evaluation.environment import Environment
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import PatchScores, read_resolved
-from goldpan.evaluation.score import main_metrics, ranking_score
+from goldpan.evaluation.score import main_metrics, ranking_metric, ranking_score
+from goldpan.evaluation.slices import FEWEST_ROWS
 from goldpan.report.document import (
     Cell,
     Content,
     Fold,
+    Remark,
     ReportTable,
     Row,
     Section,
@@ -207,13 +208,11 @@ def _resolved(scores: PatchScores) -> Row:
 def conditions_section(compared: ComparisonResult) -> Section:
     """Return all that is needed to run the same again, and its known defects."""
     runs = [(system.name, run) for system in compared.ranked for run in system.every()]
+    machines = {repr(run.environment): run.environment for _, run in runs}
+    used = Counter(repr(run.environment) for _, run in runs).most_common()
     tables = (
         ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)),
-        ReportTable.of(
-            "Environments",
-            _environments([run for _, run in runs]),
-            "A revision with + had changes that were not committed.",
-        ),
+        ReportTable.of("Environments", (_machine(machines[key], number) for key, number in used)),
     )
     return Section(
         "conditions",
@@ -242,24 +241,89 @@ def _run_row(name: str, run: RunRecord) -> Row:
     }
 
 
-def _plain(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _environments(runs: Iterable[RunRecord]) -> Iterator[Row]:
-    used = Counter(_plain(asdict(run.environment)) for run in runs)
-    for key in sorted(used, key=lambda key: (-used[key], key)):
-        yield _machine(orjson.loads(key), used[key])
-
-
-def _machine(facts: Mapping[str, Any], runs: int) -> Row:
-    gpus = listed(facts["gpus"]) if facts["gpus"] else "no GPU"
-    commit = facts["revision"] or ""
-    revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
+def _machine(machine: Environment, runs: int) -> Row:
+    gpus = listed(machine.gpus) if machine.gpus else "no GPU"
     return {
         "runs": runs,
-        "Goldpan": f"{facts['goldpan']}{revision}",
-        "runtime": f"Python {facts['python']}, {facts['system']}",
-        "machine": f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']} GB; {gpus}",
-        "packages": ", ".join(f"{name} {facts['packages'][name]}" for name in facts["packages"]),
+        "Goldpan": f"{machine.goldpan} {machine.revision or ''}".strip(),
+        "runtime": f"Python {machine.python}, {machine.system}",
+        "machine": f"{machine.cpu}, {machine.cores} cores, {machine.memory_gb} GB; {gpus}",
+        "packages": ", ".join(f"{name} {version}" for name, version in machine.packages.items()),
     }
+
+
+_MOST_MODELS = 8
+_PARTS: Mapping[str, str] = {
+    "texts": "rows whose text is also in train, exactly or nearly",
+    "documents": "rows of a document that has other rows in train",
+    "projects": "rows of a project that has other rows in train",
+}
+"""Parts of test rows that `Leaks` counts, in the words of a sentence."""
+
+
+def distance_section(compared: ComparisonResult) -> Section:
+    """Return how much of the scores rests on texts, documents and neighbors seen before."""
+    content: list[Content] = []
+    for part in _PARTS:
+        content += _part(compared, part)
+    if reading := [
+        one.name for one in compared.ranked if any(r.uses_neighbors for r in one.every())
+    ]:
+        content.append(
+            Remark(
+                f"{listed(reading)} may read the texts around a row, which may be test rows"
+                " themselves; a tool that reads single texts reaches less."
+            )
+        )
+    return Section(
+        "distance",
+        "Honest distances",
+        tuple(content),
+        "What is left of the scores on harder terms. A test row whose text, document or project"
+        " was seen in training says little of those that nobody has seen.",
+    )
+
+
+def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
+    """Yield the scores without the test rows of a part, or why there are none."""
+    runs = [compared.first_run(task) for task in compared.tasks[:MOST_TASKS]]
+    seen = {run.task: number for run in runs if (number := run.leaks.seen(part)) is not None}
+    whole = sum(run.scores.examples for run in runs if run.task in seen)
+    if not whole:
+        return
+    many = sum(seen.values())
+    yield Remark(
+        f"Of {whole:,} test rows in {count(len(seen), 'task')}, {many:,} ({many / whole:.1%}) are"
+        f" {_PARTS[part]}."
+    )
+    rows: list[Row] = []
+    for system in compared.ranked[:_MOST_MODELS] if many else ():
+        scored = {task: _without(system, task, part) for task in seen if task in system.runs}
+        known = {task: value for task, value in scored.items() if value is not None}
+        if known:
+            before, after = system.mean(*known), fmean(known.values())
+            cells = {"all test rows": before, "only these": after}
+            rows.append({"model": system.name, **cells, "tasks": len(known)})
+    title = f"{part.capitalize()} that are not in train"
+    if rows:
+        note = (
+            f"The same predictions, scored on the rows that are left, in tasks with at least"
+            f" {FEWEST_ROWS} of them. The models were not trained again."
+        )
+        yield ReportTable.of(title, rows, note)
+    elif many:
+        yield Remark(f"{title}: too few such rows are left to score them ({FEWEST_ROWS} needed).")
+
+
+def _without(system: System, task: str, part: str) -> float | None:
+    """Return the score without the test rows of a part, the mean over seeds."""
+    values = [_score_without(run, part) for run in system.runs[task]]
+    return None if None in values else mean_of(values)
+
+
+def _score_without(run: RunRecord, part: str) -> float | None:
+    main = run.scores.metric(run.scores.main)
+    if run.leaks.seen(part):
+        left = run.leaks.score_without(part)
+        return None if left is None else ranking_metric(replace(main, value=left.value)).value
+    return ranking_metric(main).value if run.scores.examples >= FEWEST_ROWS else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from goldpan.core.result import count
-from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
+from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import (
     ChosenTest,
     ComparedPair,
@@ -15,8 +16,8 @@ from goldpan.evaluation.compare.result import (
     Standing,
     error_rate,
 )
-from goldpan.evaluation.compare.scores import as_decimal
-from goldpan.evaluation.score import is_bounded, ranking_score
+from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.slices import headline
 from goldpan.evaluation.training import TEST
 from goldpan.report.document import formatted, listed
 
@@ -117,33 +118,19 @@ def _clause(
     if decision == "undecided":
         if test.approach != "calibrated":
             return f"is not told apart from {who}"
-        return f"cannot be told apart from {who}{_what_is_needed(pairs)}"
+        return f"cannot be told apart from {who}{_span(pairs)}"
     sure = f" ({_p(max(ps))})" if ps and decision in ("better", "worse") else ""
     return f"is {word} {who}{sure}"
 
 
-def needed(pair: ComparedPair) -> str:
-    """Return the amount of data that would decide a pair, empty where decided or unknown."""
-    if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
-        return ""
-    if not pair.difference:
-        return "scores are equal"
-    amounts = ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
-    parts = [f"{number:,} {unit}" for number, unit in amounts if number is not None]
-    return f"about {' and '.join(parts)}" if parts else "more than can be asked for"
-
-
-def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
-    """Return the least amount of data that would show a difference of these pairs."""
+def _span(pairs: Sequence[ComparedPair]) -> str:
+    """Return where the difference of a single pair may lie, or that scores are equal."""
     if not any(pair.difference for pair in pairs):
         return " (their scores are equal)"
-    with_needed = [pair for pair in pairs if pair.needed or pair.needed_seeds]
-    if not with_needed:
-        small = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
-        return f" ({small} too small for any reasonable number of {pairs[0].needed_unit} or seeds)"
-    least = max(with_needed, key=lambda pair: abs(pair.difference))
-    subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
-    return f" ({subject} would show with {needed(least)})"
+    low, high = pairs[0].low, pairs[0].high
+    if len(pairs) > 1 or low is None or high is None:
+        return ""
+    return f" (the difference may lie between {formatted(low)} and {formatted(high)})"
 
 
 def _p(p: float) -> str:
@@ -163,8 +150,7 @@ def meaning(test: ChosenTest) -> str:
         )
         return f"better means significant at {share}, corrected for all pairs{rope}"
     if test.approach == "bayesian":
-        unit = " of their spread over tasks" if test.rope_kind == "effect" else " points"
-        width = f" by more than {test.rope:g}{unit}" if test.rope else ""
+        width = f" by more than {test.rope:g} of their spread over tasks" if test.rope else ""
         return (
             f"ahead means a probability of at least {100 * (1 - test.alpha):g} % of a higher"
             f" score{width} on tasks like these, not corrected for multiple comparisons"
@@ -190,20 +176,32 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     """Return the main results of stored runs in three sentences."""
     comparison = compared.comparison
     if isinstance(comparison, str):
-        return (f"{comparison}, so there is no ranking.", *_best(compared))
+        return (f"{comparison}, so there is no ranking.",)
     rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
     tasks = count(len(comparison.tasks), "task")
     second = ""
     if compared.new_tasks is not None and len(comparison.tasks) > 1:
         second = f"{_capital(answer(compared.new_tasks, comparison.models[0]))}."
-    elif deciding := compared.deciding:
-        second = (
-            f"{deciding.first} and {deciding.second} differ on {deciding.differ:,} of"
-            f" {count(deciding.rows, 'row')}."
-        )
+    elif len(comparison.tasks) == 1:
+        first, other = compared.ranked[:2]
+        second = _differing(first, other, comparison.tasks[0])
     examples, seeds = count(rows, "test example"), count(comparison.seeds, "seed")
     data = f"{tasks} with {examples} and at least {seeds} per model"
     return short(comparison, second, data)
+
+
+def _differing(first: System, second: System, task: str) -> str:
+    """Return on how many rows of a task the first seeds of two models answer differently."""
+    answers, others = (_answers(system.runs[task][0]) for system in (first, second))
+    shared = answers.keys() & others.keys()
+    differ = sum(answers[row] != others[row] for row in shared)
+    rows = count(len(shared), "row")
+    return f"{first.name} and {second.name} answer {differ:,} of {rows} differently."
+
+
+def _answers(run: RunRecord) -> dict[str, Any]:
+    table = run.predictions().select(["id", "answer"])
+    return {row["id"]: row["answer"] for row in table.to_pylist()}
 
 
 def _capital(text: str) -> str:
@@ -211,8 +209,7 @@ def _capital(text: str) -> str:
 
 
 _MOST_LEFT_OUT = 3
-_OVERFIT = 0.1
-"""The loss between train and test from which on a warning reports it."""
+_MOST_HEADLINES = 3
 
 
 def heading(compared: ComparisonResult) -> str:
@@ -224,24 +221,25 @@ def heading(compared: ComparisonResult) -> str:
 
 
 def warnings(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return what a reader must know before quoting a score."""
+    """Return what a reader must know before quoting a score, leaks between the splits first."""
     comparison = compared.comparison
     elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
     notes = comparison.notes if isinstance(comparison, Comparison) else ()
     return (
+        *_repeated_texts(compared),
+        *_telling_dates(compared),
         *_protocol_warnings(compared),
         *_opened(compared),
-        *_fitted(compared),
         *_unseen_noise(compared),
         *_invalid(compared),
         *(f"{note}." for note in notes),
-        *_some("Outside the ranking", compared.block.left_out),
-        *_some("Without a score", compared.without_value),
-        *_some("Not compared, as these runs are on other data or another split", elsewhere),
+        *some("Outside the ranking", compared.block.left_out),
+        *some("Without a score", compared.without_value),
+        *some("Not compared, as these runs are on other data or another split", elsewhere),
     )
 
 
-def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+def some(start: str, left_out: Sequence[str]) -> Iterator[str]:
     """Yield the first of what is left out, if any, as a sentence."""
     more = len(left_out) - _MOST_LEFT_OUT
     ending = f"; and {more} more" if more > 0 else ""
@@ -249,20 +247,30 @@ def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
         yield f"{start}: {'; '.join(left_out[:_MOST_LEFT_OUT])}{ending}."
 
 
-def _best(compared: ComparisonResult) -> Iterator[str]:
-    """Yield each task's highest score, and all models that reached it."""
-    for task in compared.tasks[:_MOST_LEFT_OUT]:
-        scored = {
-            system.name: as_decimal(mean)
-            for system in compared.systems
-            if (mean := system.mean(task)) is not None
-        }
-        if scored:
-            highest = max(scored.values())
-            models = [name for name, mean in scored.items() if mean == highest]
-            verb = "has" if len(models) == 1 else "have"
-            best = f"the highest {compared.metrics[task]}, {formatted(highest)}"
-            yield f"{task}: {listed(models)} {verb} {best}."
+def _repeated_texts(compared: ComparisonResult) -> Iterator[str]:
+    """Yield a sentence for each task whose test repeats texts of train, the worst first."""
+    leaking = []
+    for name in compared.tasks:
+        runs = (system.runs[name][0] for system in compared.ranked_on(name))
+        leaking += [run for run in runs if run.leaks.level in ("warning", "alarm")][:1]
+    leaking.sort(key=lambda run: -run.leaks.share)
+    for run in leaking[:_MOST_HEADLINES]:
+        text = headline(run.leaks, f"{run.scores.main} of {run.model}", run.value)
+        yield text.replace("test rows", f"test rows of {run.task}", 1)
+    if len(leaking) > _MOST_HEADLINES:
+        yield f"The same is true of {count(len(leaking) - _MOST_HEADLINES, 'more task')}."
+
+
+def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
+    """Yield a sentence for each task whose labels the date alone tells."""
+    reading = [system.name for system in compared.ranked if system.uses_dates]
+    read = f" {listed(reading)} {'reads' if len(reading) == 1 else 'read'} the date itself."
+    for name in compared.tasks:
+        runs = (system.runs[name][0] for system in compared.ranked_on(name))
+        signal = next((run.date_signal for run in runs if run.date_signal), None)
+        if signal is not None and (sentence := signal.sentence()):
+            text = sentence.replace("train rows", f"train rows of {name}", 1)
+            yield f"{text}.{read if reading else ''}"
 
 
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
@@ -300,26 +308,6 @@ def _opened(compared: ComparisonResult) -> Iterator[str]:
             f"Test sets were scored {sum(opened.values()):,} times in this workspace, {task} alone"
             f" {most:,} times; picking the best of many scores overstates it."
         )
-
-
-def _fitted(compared: ComparisonResult) -> Iterator[str]:
-    lost: list[tuple[float, str]] = []
-    for system in compared.systems:
-        gap = mean_of(
-            train - test
-            for run in system.every()
-            if is_bounded(ranking_score(run.scores).name)
-            if (train := ranking_score(run.train_scores).value) is not None
-            and (test := ranking_score(run.scores).value) is not None
-        )
-        if gap is not None and gap > _OVERFIT:
-            lost.append((gap, system.name))
-    if lost:
-        lost.sort(key=lambda pair: (-pair[0], pair[1]))
-        gap, worst = lost[0]
-        more = len(lost) - 1
-        others = f"; so do {count(more, 'other model')}, by more than {_OVERFIT}" if more else ""
-        yield f"{worst} overfits: it loses {formatted(gap)} on average from train to test{others}."
 
 
 def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:

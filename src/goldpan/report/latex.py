@@ -1,61 +1,13 @@
-"""Documents as Markdown, without pictures, and tables as LaTeX."""
+"""Tables of a report as LaTeX, by pandas."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan.core.errors import UsageError
 from goldpan.core.imports import load
 from goldpan.core.sanitize import line
-from goldpan.report.document import Report, ReportTable, formatted, kind, number_columns
-
-_MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
-_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
-"""HTML, and the sign with which GitHub notifies people."""
-_ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
-"""Text that GitHub would make a link of."""
-_START = re.compile(r"^(\d{0,9})([-+=.)])")
-"""Text that would begin a list or a heading."""
-_LONGEST_CELL = 400
-
-
-def markdown_report(report: Report) -> str:
-    """Return the report as Markdown; pictures stand in the HTML page alone."""
-    text = _templates().get_template("report.md.jinja").render(report=report)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(  # noqa: S701 - the filters escape for Markdown and HTML
-        loader=PackageLoader("goldpan.report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "md": escape,
-        "cell": lambda cell: _inline(formatted(cell), _LONGEST_CELL),
-    }
-    environment.globals |= {"kind": kind, "sides": number_columns}
-    return environment
-
-
-def escape(text: str, most: int = 2_000) -> str:
-    """Return a text in one line, escaped for Markdown and HTML."""
-    return _START.sub(r"\1\\\2", _inline(text, most))
-
-
-def _inline(text: str, most: int) -> str:
-    marked = _MARKS.sub(r"\\\g<0>", line(text, most))
-    for mark, named in _NAMED.items():
-        marked = marked.replace(mark, named)
-    return _ADDRESS.sub(r"\1&#46;", marked.replace("://", ":&#47;/"))
-
+from goldpan.report.document import ReportTable, formatted, number_columns
 
 _COMMANDS = str.maketrans(
     {
