@@ -137,7 +137,7 @@ def by_goldpan(size: Size, job: TrainingJob) -> Measured:
     """Train as `goldpan evaluate finetune` does, and read what it tells of itself."""
     facts = run_job(job, Reporter(quiet=True))
     loaded = load_model(job, load("torch").device("cpu"))
-    lengths = [example.length for example in loaded.head.examples(job.train, learn=True)]
+    lengths = [len(example.ids) for example in loaded.head.examples(job.train, learn=True)]
     return Measured(
         size.name,
         "Goldpan",
@@ -158,9 +158,7 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     device = pick_device("auto")
     loaded = load_model(job, device)
     module, tokenizer = loaded.module.train(), loaded.head.tokenizer
-    encoded = tokenizer.base(
-        job.train["text"].to_pylist(), truncation=True, max_length=tokenizer.limit
-    )["input_ids"]
+    encoded = tokenizer(job.train["text"].to_pylist(), truncation=True)["input_ids"]
     labels = [job.task.label_names.index(label) for label in job.train["label"].to_pylist()]
     numbers = torch.tensor(labels)
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-5, weight_decay=0.01)
@@ -168,7 +166,7 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     begun = time.monotonic()
     for step in order.split(job.settings.batch):
         for rows in step.split(device_batch):
-            batch = tokenizer.base.pad(
+            batch = tokenizer.pad(
                 {"input_ids": [encoded[row] for row in rows]}, return_tensors="pt"
             ).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=loaded.half):

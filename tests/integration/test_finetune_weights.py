@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
-from goldpan.evaluation.finetune.job import find_weights
+from goldpan.evaluation.finetune.weights import find_weights
 from goldpan.evaluation.models.finetuned import finetuned
 from tests.finetuning import example_rows, fit, lesson
 from tests.local_server import Answer, Asked, Server
@@ -130,14 +130,6 @@ def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) ->
     (tmp_path / "config.json").write_text(
         '{"model_type": "sluice", "auto_map": {"AutoConfig": "x.y"}}'
     )
-    index = tmp_path / "model.safetensors.index.json"
-    index.write_text('{"weight_map": {"a": "model-00001-of-00002.safetensors"}}')
-    with pytest.raises(EvaluationError, match="holds no model-00001-of-00002"):
-        find_weights(str(tmp_path))
-    index.write_text('{"weight_map": [1]}')
-    with pytest.raises(EvaluationError, match="cannot be read"):
-        find_weights(str(tmp_path))
-    index.unlink()
     (tmp_path / "x.py").write_text("raise SystemExit('ran code of strangers')")
     context = lesson(*example_rows("requirement_type"), tmp_path / "work")
     with pytest.raises(EvaluationError, match="cannot be loaded for requirement_type"):

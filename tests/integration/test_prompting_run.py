@@ -15,12 +15,12 @@ from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
-from goldpan.evaluation.models.prompt_settings import (
+from goldpan.evaluation.models.prompted import (
     REQUEST_SETTINGS,
     RUN_SETTINGS,
-    prompt_settings,
+    archive_of,
+    endpoint_settings,
 )
-from goldpan.evaluation.models.prompted import archive_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.record import AnswerNotes, LearnedFrom, read_runs
 from goldpan.evaluation.run import estimate, run
@@ -320,7 +320,7 @@ def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None
 def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         settings = {**RUN_SETTINGS, **REQUEST_SETTINGS, "model": "judge", "base_url": server.url}
-        options = prompt_settings(settings, find_protocol("default"), "binary")
+        options = endpoint_settings(settings, find_protocol("default"), "binary", 0)
         archive = archive_of(tmp_path / "prompts" / "kinds", options)
         with (
             open_responses(archive, "evaluation"),

@@ -86,18 +86,6 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
         assert same(_train(copies[name]))
 
 
-def test_checkpoints_between_evaluations_change_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = _train(tmp_path / "whole")
-    monkeypatch.setattr("goldpan.evaluation.finetune.trainer._BETWEEN", 0.0)
-    monkeypatch.setattr("goldpan.evaluation.finetune.trainer._ASKED", 3)
-    often = _train(tmp_path / "often")
-    assert (often["losses"], often["scores"]) == (whole["losses"], whole["scores"])
-    names = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
-    assert names == ["checkpoint-12", "checkpoint-20"]
-
-
 def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
     whole = _train(tmp_path / "whole")
     unfinished = tmp_path / "other/checkpoints/checkpoint-99"

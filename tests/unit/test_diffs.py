@@ -240,7 +240,6 @@ def test_an_answer_may_be_a_diff_and_goes_or_is_emptied() -> None:
     assert isinstance(evidence, Totals)
     names = [measure.name for measure in evidence.measures]
     assert evidence.columns[:, names.index("file_exact")].tolist() == [1, 1, 1, 0]
-    assert evidence.columns[:, names.index("file_ast_equal")].tolist() == [1, 1, 1, 0]
     assert evidence.columns[:, names.index("patch_applied")].tolist() == [1, 1, 1, 1]
 
 

@@ -321,7 +321,6 @@ _FAMILIES = (
     "finetuned",
     "linear",
     "prompted",
-    "tokens",
 )
 """Modules of `models/`, each with `MODELS`: a new model is a file there and a line here."""
 

@@ -15,9 +15,9 @@ from goldpan.evaluation.compare.scores import ScoreMatrix as ScoreMatrix
 from goldpan.evaluation.compare.scores import as_decimal as as_decimal
 from goldpan.evaluation.compare.scores import rank as rank
 from goldpan.evaluation.compare.scores import score_matrix as score_matrix
-from goldpan.evaluation.finetune.job import MINILM as MINILM
-from goldpan.evaluation.finetune.job import Weights as Weights
-from goldpan.evaluation.finetune.job import encoder_weights as encoder_weights
+from goldpan.evaluation.finetune.weights import MINILM as MINILM
+from goldpan.evaluation.finetune.weights import Weights as Weights
+from goldpan.evaluation.finetune.weights import encoder_weights as encoder_weights
 from goldpan.evaluation.metrics.classification import label_metric as label_metric
 from goldpan.evaluation.metrics.estimate import Confusion as Confusion
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts

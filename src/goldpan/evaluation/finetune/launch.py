@@ -1,12 +1,18 @@
-"""Starts a training: here for one process, else by a launcher that starts one a device.
-
-Rows that do not fit are halved until they do. Processes that outlive who started them end at
-their next step, and nobody else starts in their directory before that.
+"""Starts a training: here for one process, else by torchrun, which starts one a device.
 
     torchrun --standalone --nproc_per_node 8 -m goldpan.evaluation.finetune.launch DIRECTORY ...
 
 is such a process; it gets the directory of the job, how many rows to take at once, and the name of
-the checkpoint to go on from. Its standard input ends when who started it does.
+the checkpoint to go on from. It says on standard output, in lines of JSON, how far it is and why it
+ends; when nobody reads them any more, it ends at its next step.
+
+    DIRECTORY/
+    ├── job/            task, rows, settings and seed of a launched training
+    ├── checkpoints/    those of transformers' Trainer
+    ├── trained.json    facts of a finished training, the last that it leaves
+    └── training.log    what else launched processes say
+
+Rows that do not fit are halved until they do.
 """
 
 from __future__ import annotations
@@ -14,41 +20,38 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
-import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from select import select
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
-from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
+from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.storage.workspace import write_whole
-from goldpan.core.terminal import Reporter
-from goldpan.evaluation.finetune.arguments import CHECKPOINTS, STATE
+from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.datasets.tasks.registry import plain_task, task_of
 from goldpan.evaluation.finetune.job import (
+    CHECKPOINTS,
+    STATE,
+    TRAINED,
     TooLargeError,
     TrainingJob,
-    read_job,
-    read_trained,
-    write_job,
+    TrainingSettings,
+    device_share,
 )
-from goldpan.evaluation.finetune.steps import device_share
 from goldpan.evaluation.model import load
 
-OUTCOME = "outcome.json"
-"""Failure of a launched training, written by its first process."""
-PROGRESS = "progress.json"
-WORKERS = "workers.lock"
-"""Held by all processes of a launched training."""
+_WORKERS = "workers.lock"
+"""Held as long as a launcher lives."""
 _LOG = "training.log"
 _SIZE = "device-batch"
-_SECONDS = 0.5
 _PATIENCE = 30.0
 
 
@@ -57,9 +60,11 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
 
     Raises `EvaluationError` where it cannot be done.
     """
-    while (facts := read_trained(job.directory)) is None:
-        _wait_for_others(job.directory, reporter)
-        size = _device_batch(job)
+    trained, size_file = job.directory / TRAINED, job.directory / _SIZE
+    while not trained.exists():
+        size = job.settings.device_batch or job.settings.batch // job.settings.processes
+        if size_file.exists():
+            size = int(size_file.read_text())
         checkpoint = _newest_checkpoint(job.directory)
         try:
             if _alone(job):
@@ -67,17 +72,16 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
 
                 train(job, size, checkpoint, reporter)
             else:
-                _launched(job, size, checkpoint, reporter)
+                _launch(job, size, checkpoint, reporter)
         except TooLargeError:
-            _halve(job, size, reporter)
-    return facts
+            half = _halved(job, size)
+            write_whole(size_file, str(half).encode())
+            reporter.note(f"Out of memory with {size} rows at once: continuing with {half}")
+    return dict(orjson.loads(trained.read_bytes()))
 
 
 def _newest_checkpoint(directory: Path) -> Path | None:
-    """Return the newest checkpoint that is there to its end, and whose best step is.
-
-    The Trainer writes the state of a checkpoint last.
-    """
+    """Return the newest checkpoint that is there to its end, and whose best step is."""
     paths = (directory / CHECKPOINTS).glob("checkpoint-*")
     for path in sorted(paths, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
         try:
@@ -96,14 +100,7 @@ def _alone(job: TrainingJob) -> bool:
     return job.settings.device == "cpu" or load("torch").cuda.device_count() < 2
 
 
-def _device_batch(job: TrainingJob) -> int:
-    path = job.directory / _SIZE
-    if path.exists():
-        return int(path.read_text())
-    return job.settings.device_batch or job.settings.batch // job.settings.processes
-
-
-def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
+def _halved(job: TrainingJob, size: int) -> int:
     if size == 1:
         raise EvaluationError(
             f"Not even one row of {job.task.name} fits into memory with the model",
@@ -114,93 +111,81 @@ def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
     torch = load("torch")
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    half = device_share(job.settings.batch, job.settings.processes, size // 2)
-    write_whole(job.directory / _SIZE, str(half).encode())
-    reporter.note(f"Out of memory with {size} rows at once: continuing with {half}, same steps")
+    return device_share(job.settings.batch, job.settings.processes, size // 2)
 
 
-def _launched(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Reporter) -> None:
-    write_job(job)
-    for name in (OUTCOME, PROGRESS):
-        (job.directory / name).unlink(missing_ok=True)
+def _launch(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Reporter) -> None:
+    """Run torchrun to its end while showing how far its processes are."""
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
         *("--nproc_per_node", str(job.settings.processes)),
         *("-m", "goldpan.evaluation.finetune.launch"),
         *(str(job.directory.resolve()), str(size), checkpoint.name if checkpoint else ""),
     ]
-    code = _watched(job, command, reporter)
-    if read_trained(job.directory) is not None:
-        return
-    path = job.directory / OUTCOME
-    stored = orjson.loads(path.read_bytes()) if path.exists() else {}
-    if stored.get("too_large"):
-        raise TooLargeError
-    log = job.directory / _LOG
-    raise EvaluationError(
-        stored.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
-        stored.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
-    )
-
-
-def _watched(job: TrainingJob, command: list[str], reporter: Reporter) -> int:
-    """Run a launcher to its end while showing how far its processes are."""
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
     environment.setdefault("OMP_NUM_THREADS", "1")
     if job.settings.device == "cpu" or not load("torch").cuda.is_available():
         environment["DS_ACCELERATOR"] = "cpu"
+    path = job.directory / _LOG
     with (
-        (job.directory / _LOG).open("ab") as log,
+        (job.directory / _WORKERS).open("ab") as workers,
+        path.open("ab") as log,
         reporter.task(f"{job.task.name}: steps", 0) as progress,
-        subprocess.Popen(  # noqa: S603
+    ):
+        _wait_for_others(workers, reporter)
+        _write_job(job)
+        with subprocess.Popen(  # noqa: S603
             command,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
             start_new_session=True,
             env=environment,
-        ) as process,
-    ):
-        try:
-            while process.poll() is None:
-                time.sleep(_SECONDS)
-                done, total = read_progress(job.directory)
-                progress.extend(total - progress.total)
-                progress.advance(done - progress.done)
-        finally:
-            _end(process)
-    return process.returncode
+            pass_fds=(workers.fileno(),),
+        ) as process:
+            try:
+                outcome = _listen(process, log, progress)
+            except BaseException:
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_PATIENCE)
+                process.kill()
+                raise
+    if outcome.get("too_large"):
+        raise TooLargeError
+    if outcome or not (job.directory / TRAINED).exists():
+        ended = f"The training ended with exit code {process.returncode}: {_last_line(path)}"
+        raise EvaluationError(
+            outcome.get("problem") or ended,
+            outcome.get("remedy") or f"See {path}; the same command resumes",
+        )
 
 
-def read_progress(directory: Path) -> tuple[int, int]:
-    """Return the steps that are done, and those that there are."""
+def _wait_for_others(workers: BinaryIO, reporter: Reporter) -> None:
+    """Return when no launcher of an earlier start is left in the directory."""
     try:
-        done, total = orjson.loads((directory / PROGRESS).read_bytes())
-    except (OSError, ValueError):
-        return 0, 0
-    return int(done), int(total)
+        fcntl.flock(workers, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        reporter.note("Waiting for processes of an earlier start to end")
+        fcntl.flock(workers, fcntl.LOCK_EX)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a launcher that still runs, with the processes that it started."""
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _wait_for_others(directory: Path, reporter: Reporter) -> None:
-    """Return when no process of an earlier start trains in the directory."""
-    with (directory / WORKERS).open("ab") as file:
+def _listen(process: subprocess.Popen[bytes], log: BinaryIO, progress: ProgressTask) -> Any:
+    """Show the steps that processes report, and return the first reason to end; else nothing."""
+    outcome: dict[str, Any] = {}
+    assert process.stdout is not None
+    for text in process.stdout:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            reporter.note("Waiting for processes of an earlier start to end")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            told = orjson.loads(text)
+            done, total = told.pop("steps", (0, 0))
+        except (ValueError, AttributeError):  # libraries print, too
+            log.write(text)
+            continue
+        if total:
+            progress.extend(total - progress.total)
+            progress.advance(done - progress.done)
+        outcome = outcome or told
+    return outcome
 
 
 def _last_line(log: Path) -> str:
@@ -212,58 +197,71 @@ def _last_line(log: Path) -> str:
     return line(mask((errors or lines or [""])[-1]), 300)
 
 
-class _Signs(Reporter):
-    """Writes how far the training is, and ends it when nobody waits for it any more."""
-
-    def __init__(self, directory: Path, *, writes: bool) -> None:
-        super().__init__(quiet=not writes)
-        self._directory = directory
-        self._writes = writes
-
-    def _begin(self, title: str, total: int) -> Any:
-        return None
-
-    def _update(self, task: Any, done: int, total: int) -> None:
-        if select([sys.stdin], [], [], 0)[0]:
-            raise StoppedError("The process that started this training is gone", "Start it again")
-        if self._writes:
-            unfinished = self._directory / f"{PROGRESS}.unfinished"
-            unfinished.write_bytes(orjson.dumps((done, total)))
-            unfinished.replace(self._directory / PROGRESS)
+def _write_job(job: TrainingJob) -> None:
+    folder = job.directory / "job"
+    folder.mkdir(exist_ok=True)
+    write_table(job.train, folder / "train.parquet")
+    if job.validation is not None:
+        write_table(job.validation, folder / "validation.parquet")
+    facts = {
+        "task": plain_task(job.task),
+        "settings": asdict(job.settings),
+        "seed": job.seed,
+        "weights": str(job.weights.resolve()),
+    }
+    write_whole(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
-def work(directory: Path, device_batch: int, checkpoint: str) -> int:
-    """Train as one of several; return the exit code."""
-    with (directory / WORKERS).open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        try:
-            from goldpan.evaluation.finetune.trainer import train
-
-            path = directory / CHECKPOINTS / checkpoint if checkpoint else None
-            signs = _Signs(directory, writes=os.environ["RANK"] == "0")
-            train(read_job(directory), device_batch, path, signs)
-            load("torch.distributed").destroy_process_group()
-        except TooLargeError:
-            return _leave(directory, {"too_large": True})
-        except GoldpanError as error:
-            return _leave(directory, {"problem": error.problem, "remedy": error.remedy})
-    return 0
+def _read_job(directory: Path) -> TrainingJob:
+    folder = directory / "job"
+    data = orjson.loads((folder / "job.json").read_bytes())
+    chosen = folder / "validation.parquet"
+    return TrainingJob(
+        task_of(data["task"], str(folder)),
+        read_table(folder / "train.parquet"),
+        read_table(chosen) if chosen.exists() else None,
+        TrainingSettings(**data["settings"]),
+        data["seed"],
+        Path(data["weights"]),
+        directory,
+    )
 
 
-def _leave(directory: Path, outcome: dict[str, Any]) -> int:
-    """Write why the training ended, unless another process did already; return the exit code."""
-    mine = directory / f"{OUTCOME}.{os.getpid()}"
-    mine.write_bytes(orjson.dumps(outcome))
-    with suppress(FileExistsError):
-        (directory / OUTCOME).hardlink_to(mine)
-    mine.unlink()
-    return 1
+class _Steps(ProgressTask):
+    """Writes how far the training is, which fails when nobody reads it any more."""
+
+    def _draw(self) -> None:
+        _tell({"steps": (self.done, self.total)})
+
+
+class _Teller(Reporter):
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[ProgressTask]:
+        yield _Steps(self, title, total)
+
+
+def _tell(what: dict[str, Any]) -> None:
+    """Write a line at once, so that those of several processes do not mix."""
+    os.write(sys.stdout.fileno(), orjson.dumps(what) + b"\n")
 
 
 def main() -> None:
-    """Run as a program."""
+    """Train as one of several processes."""
     directory, device_batch, checkpoint = sys.argv[1:]
-    code = work(Path(directory), int(device_batch), checkpoint)
+    from goldpan.evaluation.finetune.trainer import train
+
+    place = Path(directory)
+    code = 1
+    try:
+        path = place / CHECKPOINTS / checkpoint if checkpoint else None
+        reporter = _Teller(quiet=True) if os.environ["RANK"] == "0" else Reporter(quiet=True)
+        train(_read_job(place), int(device_batch), path, reporter)
+        load("torch.distributed").destroy_process_group()
+        code = 0
+    except TooLargeError:
+        _tell({"too_large": True})
+    except GoldpanError as error:
+        _tell({"problem": error.problem, "remedy": error.remedy})
     # Threads of libraries may wait for processes that are gone: an orderly exit could hang.
     sys.stdout.flush()
     sys.stderr.flush()

@@ -11,20 +11,16 @@ from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import target_column
-from goldpan.evaluation.finetune.heads import (
-    LoadedModel,
-    ModelTokenizer,
-    TaskHead,
-    has_head,
-    model_tokenizer,
-)
-from goldpan.evaluation.finetune.job import TrainingJob
+from goldpan.evaluation.finetune.heads import LoadedModel, TaskHead
+from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
 from goldpan.evaluation.model import load
 
 _HEADS = ("classifier", "score", "classification_head")
 """Names that transformers gives to the layers of a head; LoRA trains them whole."""
+_OFFSET_POSITIONS = ("roberta", "camembert", "mpnet", "longformer")
+"""Kinds of models whose positions begin after the number of the padding token."""
 _ATTENTION = {"auto": None, "flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
 
 
@@ -40,12 +36,8 @@ def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> Lo
     half = uses_half(settings.precision, device)
     with quiet(), explained(job):
         config = transformers.AutoConfig.from_pretrained(job.weights, local_files_only=True)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(job.weights, local_files_only=True)
-        own_tokenizer = model_tokenizer(
-            tokenizer, config, settings.max_length or job.task.max_length, settings.padding
-        )
-        head = _head(job, config, own_tokenizer)
-        _check_kind(job, head, config, tokenizer)
+        head = _head(job, config, _tokenizer(job, config))
+        _check_kind(job, head, config)
         if head.labeled:
             config.num_labels = len(job.task.labels) or 1
         # DeepSpeed keeps weights in float32 of its own, and adapters have theirs.
@@ -65,6 +57,51 @@ def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> Lo
         if not settings.shares_weights or learned is not None:
             module = module.to(device)
     return LoadedModel(module, head, attention, half, device)
+
+
+def _tokenizer(job: TrainingJob, config: Any) -> Any:
+    """Return the tokenizer of the weights, with a padding token and the longest row of the task.
+
+    Raises `EvaluationError` for one that does not tell where tokens stand, or has nothing to fill
+    rows with.
+    """
+    found = load("transformers").AutoTokenizer
+    tokenizer = found.from_pretrained(job.weights, local_files_only=True)
+    if not tokenizer.is_fast:
+        raise EvaluationError(
+            f"The tokenizer {type(tokenizer).__name__} does not report where tokens are in a text",
+            "Use weights that bring a tokenizer.json",
+        )
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token_id is None:
+            raise EvaluationError(
+                "The tokenizer has neither a padding nor an end token",
+                "Set pad_token in tokenizer_config.json of the weights",
+            )
+        tokenizer.pad_token = tokenizer.eos_token
+    config.pad_token_id = tokenizer.pad_token_id
+    limits = [job.settings.max_length or job.task.max_length, int(tokenizer.model_max_length)]
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions and not config.is_encoder_decoder:
+        begins_late = any(kind in config.model_type for kind in _OFFSET_POSITIONS)
+        limits.append(int(positions) - (config.pad_token_id + 1 if begins_late else 0))
+    tokenizer.model_max_length = min(limits)
+    return tokenizer
+
+
+_MAPPINGS = {
+    "SequenceClassification": "SEQUENCE_CLASSIFICATION",
+    "TokenClassification": "TOKEN_CLASSIFICATION",
+    "MaskedLM": "MASKED_LM",
+    "CausalLM": "CAUSAL_LM",
+    "Seq2SeqLM": "SEQ_TO_SEQ_CAUSAL_LM",
+}
+
+
+def _has_head(config: Any, auto: str) -> bool:
+    """Return whether transformers has a head of that kind for a model."""
+    heads = getattr(load("transformers"), f"MODEL_FOR_{_MAPPINGS[auto]}_MAPPING")
+    return type(config) in heads
 
 
 def uses_half(precision: str, device: Any) -> bool:
@@ -131,7 +168,7 @@ def explained(job: TrainingJob) -> Iterator[None]:
         ) from None
 
 
-def _head(job: TrainingJob, config: Any, tokenizer: ModelTokenizer) -> TaskHead:
+def _head(job: TrainingJob, config: Any, tokenizer: Any) -> TaskHead:
     task = job.task
     match task.type:
         case "ner":
@@ -149,19 +186,19 @@ def _head(job: TrainingJob, config: Any, tokenizer: ModelTokenizer) -> TaskHead:
             return SequenceHead(task, tokenizer)
 
 
-def _check_kind(job: TrainingJob, head: TaskHead, config: Any, tokenizer: Any) -> None:
+def _check_kind(job: TrainingJob, head: TaskHead, config: Any) -> None:
     """Refuse weights that cannot do what the task asks."""
     writes = job.task.type == "text-generation"
     # Transformers would load an encoder as a decoder, which it never was.
-    encoder = writes and not config.is_encoder_decoder and has_head(config, "MaskedLM")
-    if encoder or not has_head(config, head.auto):
+    encoder = writes and not config.is_encoder_decoder and _has_head(config, "MaskedLM")
+    if encoder or not _has_head(config, head.auto):
         raise EvaluationError(
             f"{job.weights.name}, a {config.model_type} model, has no head for {job.task.name}, "
             f"which is {job.task.type}",
             "Choose weights of another kind: decoders and encoder-decoders write texts, encoders "
             "find masked words, and most take the other tasks",
         )
-    if writes and tokenizer.eos_token_id is None:
+    if writes and head.tokenizer.eos_token_id is None:
         raise EvaluationError(
             f"The tokenizer of {job.weights.name} has no end token, so an answer has no end",
             "Set eos_token in its tokenizer_config.json",
@@ -196,3 +233,43 @@ def _with_adapters(module: Any, job: TrainingJob, report: Any, learned: Path | N
         if weight.requires_grad:
             weight.data = weight.data.float()  # small steps are lost in bfloat16
     return adapted
+
+
+def deepspeed_config(settings: TrainingSettings, *, gpu: bool) -> dict[str, Any]:
+    """Return DeepSpeed's configuration; the Trainer fills in `auto`."""
+    number = 3 if settings.shares_weights else 2
+    stage: dict[str, Any] = {"stage": number, "overlap_comm": gpu, "contiguous_gradients": True}
+    if settings.deepspeed.endswith("-offload"):
+        stage["offload_optimizer"] = {"device": "cpu", "pin_memory": gpu}
+    if settings.shares_weights:
+        stage["stage3_gather_16bit_weights_on_model_save"] = True
+    return {
+        "zero_optimization": stage,
+        "zero_force_ds_cpu_optimizer": False,  # it wants a compiler
+        "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": "auto"},
+        "data_types": {"grad_accum_dtype": "fp32"},
+        "gradient_clipping": "auto",
+        "train_micro_batch_size_per_gpu": "auto",
+        "gradient_accumulation_steps": "auto",
+        "steps_per_print": 1_000_000_000,
+    }
+
+
+@contextmanager
+def sharing(settings: TrainingSettings, *, gpu: bool) -> Iterator[None]:
+    """Share out weights among the processes as they are read, where the settings ask for it."""
+    config = deepspeed_config(settings, gpu=gpu) | {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 1,
+        "gradient_clipping": settings.clip,
+        "bf16": {"enabled": False},
+    }
+    # transformers asks whether such an object is alive.
+    kept = (
+        load("transformers.integrations").HfDeepSpeedConfig(config)
+        if settings.shares_weights
+        else None
+    )
+    yield
+    del kept

@@ -1,7 +1,4 @@
-"""Heads that answer a whole text: labels, a number, or a text.
-
-No instruction is added: it would be the same in all rows, and take the room of the text.
-"""
+"""Heads that answer a whole text: labels, a number, or a text."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -21,14 +17,18 @@ from goldpan.evaluation.finetune.heads import (
     TaskHead,
     Tensor,
     TokenizedExample,
-    aligned,
     cross_entropy,
     cut_texts,
-    padded,
-    predict_in_batches,
+    decoded,
+    encodings,
+    model_inputs,
     stream,
+    token_labels,
 )
 from goldpan.evaluation.model import Answers, label_answers, load
+
+_CUE = "\n\nANSWER:\n"
+"""Cue after which a decoder answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,8 @@ class Scale:
         """Return the number of an output, between the least and largest of train."""
         if not self.logarithm or not math.isfinite(value):
             return value
-        inside = min(
-            max(value * self.spread + self.mean, math.log1p(self.low)), math.log1p(self.high)
-        )
-        return math.expm1(inside)
+        inside = value * self.spread + self.mean
+        return math.expm1(min(max(inside, math.log1p(self.low)), math.log1p(self.high)))
 
 
 def scale_of(values: Sequence[float], *, logarithm: bool) -> Scale:
@@ -75,23 +73,19 @@ class SequenceHead(TaskHead):
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return a row an example; longer texts lose their end."""
-        tokenizer = self.tokenizer
         targets: list[Any] = [None] * len(rows)
         if learn:
             targets = rows[target_column(self.task.type).name].to_pylist()
-        ends = tokenizer.base.eos_token_id if tokenizer.after else None
-        return [
-            TokenizedExample(
-                row,
-                # Heads of encoder-decoders want as many end tokens in every row.
-                tokenizer.frame([id_ for id_ in text.ids if id_ != ends]),
-                self._target(target) if learn else (),
-                cut=len(text.ids) > tokenizer.room,
-            )
-            for row, (text, target) in enumerate(
-                zip(tokenizer.texts(stream(rows["text"])), targets, strict=True)
-            )
-        ]
+        end, stop = self.tokenizer.eos_token_id, self.tokenizer(".")["input_ids"]
+        texts = encodings(self.tokenizer, stream(rows["text"]))
+        built = []
+        for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
+            framed = zip(text.ids, text.special_tokens_mask, strict=True)
+            # Heads of encoder-decoders want as many end tokens in every row.
+            ids = [id_ for id_, special in framed if special or id_ != end] or stop
+            inner = self._target(target) if learn else ()
+            built.append(TokenizedExample(row, array("i", ids), inner, cut=bool(text.overflowing)))
+        return built
 
     def _target(self, target: Any) -> Sequence[float]:
         match self.task.type:
@@ -106,12 +100,11 @@ class SequenceHead(TaskHead):
     def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
-        inputs = padded(self.tokenizer, [example.ids for example in examples])
         single = self.task.type in ("binary", "multi-class")
         kind = torch.long if single else torch.float32
         targets = torch.tensor([example.target for example in examples], dtype=kind)
-        inputs["labels"] = targets[:, 0] if single else targets
-        return inputs
+        inputs = model_inputs(self.tokenizer, (example.ids for example in examples))
+        return {**inputs, "labels": targets[:, 0] if single else targets}
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy; binary for each label of several; squares for numbers."""
@@ -125,10 +118,9 @@ class SequenceHead(TaskHead):
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
-        examples = self.examples(rows, learn=False)
 
         def ask(part: Sequence[TokenizedExample]) -> Sequence[list[float]]:
-            inputs = padded(self.tokenizer, [example.ids for example in part])
+            inputs = model_inputs(self.tokenizer, (example.ids for example in part))
             logits = model.call(model.module, inputs).logits.float()
             if self.task.type == "multi-label":
                 logits = logits.sigmoid()
@@ -137,15 +129,12 @@ class SequenceHead(TaskHead):
             outputs: list[list[float]] = logits.cpu().double().tolist()
             return outputs
 
-        replies: list[list[float]] = predict_in_batches(model, batch, examples, ask)
+        examples = self.examples(rows, learn=False)
+        replies: list[list[float]] = model.replies(examples, batch, ask)
         notes = cut_texts(examples)
         if self.task.type == "regression":
             return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
         return label_answers(self.task, replies, notes)
-
-
-_CUE = "\n\nANSWER:\n"
-"""Cue after which a decoder answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,61 +151,45 @@ class GenerationHead(TaskHead):
         return "CausalLM" if self.start is None else "Seq2SeqLM"
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
-        """Return the texts; a decoder learns from texts with their answers behind them."""
-        tokenizer = self.tokenizer
-        extra = len(tokenizer.before) + len(self._cue())
-        targets = tokenizer.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
+        """Return the texts; a decoder learns from texts with their answers behind them.
+
+        A long text loses its end, not the cue.
+        """
+        tokenizer, end = self.tokenizer, self.tokenizer.eos_token_id
+        limit, cue = tokenizer.model_max_length, list[int]()
+        answers: list[list[int]] = [[] for _ in range(len(rows))]
+        if learn:
+            options = {"add_special_tokens": False, "max_length": self.most - 1}
+            written = encodings(tokenizer, stream(rows["target"]), **options)
+            answers = [[*answer.ids, end] for answer in written]
+        if self.start is None:
+            cue = tokenizer(_CUE, add_special_tokens=False)["input_ids"]
+            limit -= self.most + len(cue)
         built = []
-        for row, (text, right) in enumerate(
-            zip(tokenizer.texts(stream(rows["text"])), targets, strict=True)
-        ):
-            answer = self._answer(right.ids) if right else []
-            if self.start is not None:
-                cut = len(text.ids) > tokenizer.room
-                built.append(
-                    TokenizedExample(row, tokenizer.frame(text.ids), array("i", answer), cut=cut)
-                )
-                continue
-            prompt = self._prompt(text.ids)
-            target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
-            ids = array("i", [*prompt, *answer])
-            built.append(
-                TokenizedExample(row, ids, target, cut=len(prompt) < len(text.ids) + extra)
-            )
+        texts = encodings(tokenizer, stream(rows["text"]), max_length=limit)
+        for row, (text, answer) in enumerate(zip(texts, answers, strict=True)):
+            ids, target, cut = text.ids, answer, bool(text.overflowing)
+            if self.start is None:
+                prompt = [*ids, *cue]
+                ids, target = [*prompt, *answer], [*[NOT_ASKED] * len(prompt), *answer]
+            built.append(TokenizedExample(row, array("i", ids), array("i", target), cut=cut))
         return built
 
-    def _answer(self, ids: Sequence[int]) -> list[int]:
-        return [*ids[: self._most() - 1], self.tokenizer.base.eos_token_id]
-
-    def _most(self) -> int:
-        """Return how many tokens an answer has at most."""
-        return min(self.answer_tokens, self.tokenizer.limit // 2)
-
-    def _prompt(self, ids: Sequence[int]) -> list[int]:
-        """Return the prompt with room for the answer; a long one loses its end, not the cue."""
-        before, cue = self.tokenizer.before, self._cue()
-        most = self.tokenizer.limit - self._most()
-        return [*before, *ids[: max(0, most - len(cue) - len(before))], *cue]
-
-    def _cue(self) -> list[int]:
-        return list(self.tokenizer.base(_CUE, add_special_tokens=False)["input_ids"])
+    @property
+    def most(self) -> int:
+        """How many tokens an answer has at most."""
+        return min(self.answer_tokens, int(self.tokenizer.model_max_length) // 2)
 
     def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples as tensors; nothing is drawn."""
-        tokenizer = self.tokenizer
-        inputs = padded(tokenizer, [example.ids for example in examples])
-        targets = [example.target for example in examples]
-        if self.start is None:
-            return {**inputs, "labels": aligned(tokenizer, targets)}
-        answers = aligned(tokenizer, targets, left=False)
-        shifted = self._shifted(answers, tokenizer.pad)
-        return {**inputs, "decoder_input_ids": shifted, "labels": answers}
-
-    def _shifted(self, targets: Tensor, pad: int) -> Tensor:
-        """Return the decoder's input for targets: the tokens before them."""
-        shifted = targets.roll(1, dims=1)
-        shifted[:, 0] = self.start
-        return shifted.masked_fill(shifted == NOT_ASKED, pad)
+        inputs = model_inputs(self.tokenizer, (example.ids for example in examples))
+        inputs["labels"] = labels = token_labels(example.target for example in examples)
+        if self.start is not None:  # the decoder reads the tokens before those that it writes
+            shifted = labels.roll(1, dims=1)
+            shifted[:, 0] = self.start
+            pad = self.tokenizer.pad_token_id
+            inputs["decoder_input_ids"] = shifted.masked_fill(shifted == NOT_ASKED, pad)
+        return inputs
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
@@ -230,23 +203,23 @@ class GenerationHead(TaskHead):
         # A configuration of our own: that of the weights may forbid to repeat words, and the like.
         inner = getattr(model.module, "get_base_model", lambda: model.module)()
         inner.generation_config = load("transformers").GenerationConfig(
-            max_new_tokens=self._most(),
+            max_new_tokens=self.most,
             do_sample=False,
             num_beams=1,
-            pad_token_id=tokenizer.pad,
-            eos_token_id=tokenizer.base.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=tokenizer.eos_token_id,
             decoder_start_token_id=self.start,
         )
 
         def ask(part: Sequence[TokenizedExample]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
-            inputs = padded(tokenizer, [example.ids for example in part], left=self.start is None)
-            inputs.pop("position_ids", None)  # generate counts them itself
+            side = "left" if self.start is None else "right"
+            inputs = model_inputs(tokenizer, (example.ids for example in part), side)
             generated = model.call(model.module.generate, inputs)
             if self.start is None:
                 generated = generated[:, inputs["input_ids"].shape[1] :]
-            return [tokenizer.decode(row) for row in generated.cpu().tolist()]
+            return [decoded(tokenizer, row) for row in generated.cpu().tolist()]
 
         examples = self.examples(rows, learn=False)
-        answers = predict_in_batches(model, batch, examples, ask)
+        answers = model.replies(examples, batch, ask)
         return Answers(answers, raw=answers, notes=cut_texts(examples))

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 import os
-import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import orjson
 
 from goldpan.core.errors import EvaluationError, GoldpanError
+from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.evaluation.finetune.arguments import CHECKPOINTS, STATE, sharding, training_arguments
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     LoadedModel,
@@ -31,24 +30,82 @@ from goldpan.evaluation.finetune.heads import (
     out_of_memory,
     rows_at_once,
 )
-from goldpan.evaluation.finetune.job import TooLargeError, TrainingJob, write_trained
-from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
-from goldpan.evaluation.finetune.steps import StepSampler, TakenRow, device_share
+from goldpan.evaluation.finetune.job import (
+    CHECKPOINTS,
+    STATE,
+    TRAINED,
+    WORD_TASKS,
+    TooLargeError,
+    TrainingJob,
+    device_share,
+)
+from goldpan.evaluation.finetune.loading import (
+    deepspeed_config,
+    load_model,
+    pick_device,
+    quiet,
+    sharing,
+)
 from goldpan.evaluation.model import Answers, load
 from goldpan.evaluation.score import predictions_of, ranking_metric, score
 
 _torch = load("torch")
 _transformers = load("transformers")
-_accelerate = load("accelerate.utils")
 _Trainer: Any = _transformers.Trainer
 _TrainerCallback: Any = _transformers.TrainerCallback
 
 _LATER, _SAME = 1e-13, 1e-7
 """What a step adds to its score, and the difference of scores that counts."""
-_BETWEEN = 600.0
-"""Seconds after which a checkpoint is due though no evaluation is."""
-_ASKED = 50
-"""Steps after which processes agree on that."""
+_LOGGED = 1_000
+"""Losses that are kept at most."""
+_NO_ROW = -1
+"""The number of a row that does not count: the last of the data set."""
+
+
+@dataclass(slots=True)
+class StepSampler:
+    """The rows that one of `world` processes takes at once, for a data loader.
+
+    A step has the same rows however many processes share it and however few fit on a device, so
+    neither changes what is learned. The last one is filled up with rows that do not count.
+    """
+
+    lengths: Sequence[int]
+    batch: int
+    device_batch: int
+    seed: int
+    grouped: bool
+    rank: int = 0
+    world: int = 1
+    epoch: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch."""
+        return math.ceil(len(self.lengths) / self.batch)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a step."""
+        return self.batch // (self.world * self.device_batch)
+
+    def __len__(self) -> int:
+        return self.steps * self.parts
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rows = self.order()
+        rows += [_NO_ROW] * (self.steps * self.batch - len(rows))
+        at_once = self.world * self.device_batch
+        for start in range(0, len(rows), at_once):
+            yield rows[start : start + at_once][self.rank :: self.world]
+
+    def order(self) -> list[int]:
+        """Return the rows of an epoch; grouped, those of like length stand side by side."""
+        draw = _torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**63)
+        if not self.grouped:
+            return list(_torch.randperm(len(self.lengths), generator=draw).tolist())
+        grouped = load("transformers.trainer_pt_utils").get_length_grouped_indices
+        return list(grouped(list(self.lengths), self.batch, generator=draw))
 
 
 def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter: Reporter) -> None:
@@ -58,38 +115,19 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
     can be learned, or the checkpoint cannot be loaded.
     """
     world = job.settings.processes
-    rank = int(os.environ["LOCAL_RANK"]) if world > 1 else 0
-    device = pick_device(job.settings.device, rank)
+    device = pick_device(job.settings.device, int(os.environ["LOCAL_RANK"]) if world > 1 else 0)
     if job.settings.deepspeed != "none" and device.type == "cpu":
         # Else a compiler is called for an extension that gloo does without.
         load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
     trainer = None
     try:
-        with _own_randomness(device), quiet():
+        with _torch.random.fork_rng([device] if device.type == "cuda" else []), quiet():
             _torch.manual_seed(job.seed)
-            # While it is kept, weights are shared out as they are read.
-            shared_out = sharding(job.settings, gpu=device.type == "cuda")
-            loaded = load_model(job, device)
-            del shared_out
-            examples = loaded.head.examples(job.train, learn=True)
-            if not examples:
-                raise EvaluationError(
-                    f"The train split of {job.task.name} has nothing to learn", "Import more rows"
-                )
-            lengths = [example.length for example in examples]
-            most = rows_at_once(device_batch, max(lengths), device.type)
-            sampler = StepSampler(
-                lengths,
-                job.settings.batch,
-                device_share(job.settings.batch, world, most),
-                job.seed,
-                job.settings.group_lengths,
-                rank,
-                world,
-            )
-            with reporter.task(f"{job.task.name}: steps", sampler.steps * job.epochs) as progress:
-                trainer = TaskTrainer(job, loaded, examples, sampler, progress)
-                trainer.learn(checkpoint)
+            with sharing(job.settings, gpu=device.type == "cuda"):
+                loaded = load_model(job, device)
+            trainer = TaskTrainer(job, loaded, device_batch)
+            with reporter.task(f"{job.task.name}: steps", trainer.steps) as progress:
+                trainer.learn(checkpoint, progress)
     except GoldpanError:
         raise
     except Exception as error:
@@ -111,25 +149,28 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
 class TaskTrainer(_Trainer):  # type: ignore[misc]
     """A Trainer of one head, with the task's metric as the score of an evaluation."""
 
-    def __init__(
-        self,
-        job: TrainingJob,
-        loaded: LoadedModel,
-        examples: Sequence[TokenizedExample],
-        sampler: StepSampler,
-        progress: ProgressTask,
-    ) -> None:
-        gpu = loaded.device.type == "cuda"
-        arguments = training_arguments(job, sampler, gpu=gpu, half=loaded.half)
+    def __init__(self, job: TrainingJob, loaded: LoadedModel, device_batch: int) -> None:
+        examples = loaded.head.examples(job.train, learn=True)
+        if not examples:
+            raise EvaluationError(
+                f"The train split of {job.task.name} has nothing to learn", "Import more rows"
+            )
+        self.job, self.loaded = job, loaded
+        self.sampler = _sampler(
+            job, [len(example.ids) for example in examples], loaded, device_batch
+        )
+        self.steps = self.sampler.steps * job.epochs
+        self.clock = time.monotonic()
+        self.stepped = False
+        shortest = min(examples, key=lambda example: len(example.ids))
         try:
             super().__init__(
                 model=loaded.module,
-                args=_transformers.TrainingArguments(**arguments),
-                train_dataset=_Rows(examples),
+                args=_transformers.TrainingArguments(**_arguments(job, loaded, self.sampler)),
+                train_dataset=[*((example, True) for example in examples), (shortest, False)],
                 eval_dataset=job.validation,  # only that there is one: `evaluate` asks by itself
                 data_collator=self._collated,
                 compute_loss_func=self._mean_loss,
-                callbacks=[_Steps(self, progress)],
             )
         except (ImportError, RuntimeError, ValueError) as error:
             if job.settings.report_to == "none" or out_of_memory(error):
@@ -139,20 +180,19 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
                 "Install that tool's package, or leave report_to away",
             ) from None
         self.remove_callback(_transformers.PrinterCallback)
-        self.job, self.loaded, self.sampler = job, loaded, sampler
-        self.clock = time.monotonic()
-        self.stepped = False
-        if arguments.get("eval_strategy"):
+        if self.args.eval_strategy != "no":
             stopping = _transformers.EarlyStoppingCallback(job.settings.patience, _SAME)
             self.add_callback(stopping)
 
-    def learn(self, checkpoint: Path | None) -> None:
+    def learn(self, checkpoint: Path | None, progress: ProgressTask) -> None:
         """Take all steps that are left, and write the facts of the training."""
+        self.add_callback(_Steps(self, progress))
         _torch.manual_seed(self.job.seed + self.args.process_index)  # each draws its own dropout
         if checkpoint is None or not self._was_last(checkpoint):
             self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         if self.args.should_save:
-            write_trained(self.job.directory, self._facts())
+            facts = orjson.dumps(self._facts(), option=orjson.OPT_INDENT_2)
+            write_whole(self.job.directory / TRAINED, facts)
         self.accelerator.wait_for_everyone()
 
     def get_train_dataloader(self) -> Any:
@@ -171,10 +211,11 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
         values: Sequence[Any] = []
         if numbers:
             rows = job.validation.take(numbers)
-            values = self.loaded.answers(rows, self.sampler.device_batch * 2).values
+            batch = self.sampler.device_batch * 2
+            values = self.loaded.head.answers(self.loaded, rows, batch).values
         shares = list(zip(numbers, values, strict=True))
         if world > 1 and not alike:
-            shares = _accelerate.gather_object(shares)
+            shares = load("accelerate.utils").gather_object(shares)
         answers = Answers([value for _, value in sorted(shares, key=lambda share: share[0])])
         table = predictions_of(job.task, job.validation, answers)
         metric = score(job.task, table, resamples=0).metric(job.task.metric)
@@ -205,8 +246,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
     def _collated(self, part: Sequence[tuple[TokenizedExample, bool]]) -> Mapping[str, Tensor]:
         salt = f"{self.job.seed} {self.sampler.epoch}"
         batch = self.loaded.head.batch([example for example, _ in part], salt)
-        if not part[0][1]:
-            batch["labels"].fill_(NOT_ASKED)
+        batch["labels"][~_torch.tensor([counts for _, counts in part])] = NOT_ASKED
         return batch
 
     def _mean_loss(self, outputs: Any, labels: Tensor, num_items_in_batch: Tensor) -> Tensor:
@@ -217,7 +257,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
         state = _transformers.TrainerState.load_from_json(str(checkpoint / STATE))
         waited = state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
         patient = waited.get("early_stopping_patience_counter", 0) < self.job.settings.patience
-        if patient and state.global_step < self.sampler.steps * self.job.epochs:
+        if patient and state.global_step < self.steps:
             return False
         self.state = state
         return True
@@ -228,23 +268,22 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
         best = state.best_global_step or state.global_step
         weights = list(loaded.module.parameters())
         counts = [getattr(weight, "ds_numel", weight.numel()) for weight in weights]
-        steps = self.sampler.steps * self.job.epochs
         return {
             "step": state.global_step,
             "best": scores.get(best),
             "best_step": best,
             "losses": [entry["loss"] for entry in state.log_history if "loss" in entry],
             "scores": list(scores.items()),
-            "tokens": self._tokens(),
+            "tokens": int(state.num_input_tokens_seen),
             "seconds": _seconds(state.log_history),
-            "planned_steps": steps,
-            "stopped_early": state.global_step < steps,
+            "planned_steps": self.steps,
+            "stopped_early": state.global_step < self.steps,
             "device": loaded.device.type,
             "gpus": self.args.world_size if loaded.device.type == "cuda" else 0,
             "processes": self.args.world_size,
             "precision": "bf16" if loaded.half else "fp32",
             "attention": loaded.attention,
-            "max_length": loaded.head.tokenizer.limit,
+            "max_length": loaded.head.tokenizer.model_max_length,
             "device_batch": self.sampler.device_batch,
             "accumulation": self.sampler.parts,
             "parameters": sum(counts),
@@ -254,38 +293,16 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
             "learned": f"{CHECKPOINTS}/checkpoint-{best}",
         }
 
-    def _tokens(self) -> int:
-        """Return how many tokens were learned from."""
-        epochs, steps = divmod(int(self.state.global_step), self.sampler.steps)
-        self.sampler.epoch = epochs
-        lengths = self.sampler.lengths
-        part = sum(lengths[row] for rows in self.sampler.rows()[:steps] for row in rows)
-        return epochs * sum(lengths) + part
-
-
-class _Rows:
-    """Examples as a data loader asks for them."""
-
-    def __init__(self, examples: Sequence[TokenizedExample]) -> None:
-        self._examples = examples
-
-    def __len__(self) -> int:
-        return len(self._examples)
-
-    def __getitem__(self, taken: TakenRow) -> tuple[TokenizedExample, bool]:
-        return self._examples[taken.row], taken.counts
-
 
 class _Steps(_TrainerCallback):  # type: ignore[misc]
-    """Counts steps, says which epoch it is, and asks for checkpoints between evaluations."""
+    """Counts steps, and tells the sampler which epoch it is."""
 
     def __init__(self, trainer: TaskTrainer, progress: ProgressTask) -> None:
         self._trainer, self._progress = trainer, progress
-        self._saved = time.monotonic()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Begin where the checkpoint was."""
-        self._trainer.clock = self._saved = time.monotonic()
+        self._trainer.clock = time.monotonic()
         self._progress.advance(state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -297,30 +314,73 @@ class _Steps(_TrainerCallback):  # type: ignore[misc]
         self._trainer.stepped = True
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Ask for a checkpoint when the last one is long ago for the first process."""
+        """Count the step."""
         self._progress.advance()
-        if state.global_step % _ASKED == 0:
-            ages = [time.monotonic() - self._saved]
-            if args.world_size > 1:
-                ages = _accelerate.gather_object(ages)
-            control.should_save = control.should_save or ages[0] > _BETWEEN
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note when the last checkpoint was written."""
-        self._saved = time.monotonic()
 
 
 def _seconds(history: Sequence[Mapping[str, float]]) -> float:
     return next((entry["seconds"] for entry in reversed(history) if "seconds" in entry), 0.0)
 
 
-@contextmanager
-def _own_randomness(device: Any) -> Iterator[None]:
-    """Leave the generators of Python, numpy and PyTorch as they were."""
-    python, numbers = random.getstate(), np.random.get_state()
-    try:
-        with _torch.random.fork_rng([device] if device.type == "cuda" else []):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numbers)
+def _sampler(
+    job: TrainingJob, lengths: Sequence[int], loaded: LoadedModel, device_batch: int
+) -> StepSampler:
+    settings, world = job.settings, job.settings.processes
+    most = rows_at_once(device_batch, max(lengths), loaded.device.type)
+    return StepSampler(
+        lengths,
+        settings.batch,
+        device_share(settings.batch, world, most),
+        job.seed,
+        settings.group_lengths,
+        int(os.environ["LOCAL_RANK"]) if world > 1 else 0,
+        world,
+    )
+
+
+def _arguments(job: TrainingJob, loaded: LoadedModel, sampler: StepSampler) -> dict[str, Any]:
+    """Return the arguments of transformers' `TrainingArguments` for a training."""
+    settings, gpu = job.settings, loaded.device.type == "cuda"
+    steps = sampler.steps * job.epochs
+    by_epoch = job.task.type in WORD_TASKS
+    interval = sampler.steps if by_epoch else math.ceil(steps / settings.evaluations)
+    arguments: dict[str, Any] = {
+        "output_dir": str(job.directory / CHECKPOINTS),
+        "seed": job.seed % 2**32,
+        "use_cpu": not gpu,
+        "bf16": loaded.half,
+        "per_device_train_batch_size": sampler.device_batch,
+        "gradient_accumulation_steps": sampler.parts,
+        "num_train_epochs": job.epochs,
+        "learning_rate": settings.learning_rate,
+        "weight_decay": settings.weight_decay,
+        "max_grad_norm": settings.clip,
+        "warmup_steps": math.ceil(settings.warmup * steps),
+        "lr_scheduler_type": "linear" if settings.decay else "constant_with_warmup",
+        "gradient_checkpointing": settings.recompute,
+        "gradient_checkpointing_kwargs": {"use_reentrant": False},
+        "save_strategy": "steps",
+        "save_steps": interval,
+        "save_total_limit": 2,
+        "restore_callback_states_from_checkpoint": True,
+        "logging_steps": math.ceil(steps / _LOGGED),
+        "logging_nan_inf_filter": False,
+        "include_num_input_tokens_seen": "non_padding",
+        "report_to": [name for name in settings.report_to.split(",") if name != "none"],
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "label_names": ["labels"],
+        "dataloader_pin_memory": gpu,
+    }
+    if job.validation is not None and len(job.validation):
+        arguments |= {
+            "eval_strategy": "steps",
+            "eval_steps": interval,
+            "metric_for_best_model": "score",
+            "greater_is_better": True,
+        }
+    if "LOCAL_RANK" in os.environ:
+        arguments["ddp_backend"] = "nccl" if gpu else "gloo"
+    if settings.deepspeed != "none":
+        arguments["deepspeed"] = deepspeed_config(settings, gpu=gpu)
+    return arguments

@@ -30,11 +30,11 @@ from goldpan.code.patch import split_patch
 from goldpan.core.parallel.workers import Failed, map_in_sandbox
 from goldpan.evaluation.metrics.estimate import Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_counts, ngrams
-from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, same_code, subtrees
+from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, subtrees
 from goldpan.git.apply import DiffError, FileState
 
 NO_FILES = "the files before the edit are not given"
-APPLICATION = ("patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact")
+APPLICATION = ("patch_applied", "patch_applied_lenient", "file_exact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,6 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
         ]
         return Totals(np.ones((len(patches), 1)), unknown)
     columns = {name: np.zeros(len(patches)) for name in APPLICATION}
-    compared: list[tuple[int, CodePair]] = []
     for index, (patch, path) in enumerate(zip(patches, paths, strict=True)):
         before, answer = patch.file_before or "", patch.answer or ""
         after = _apply(answer, path, before)
@@ -146,20 +145,8 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
         expected = _apply(patch.reference, path, before)
         columns["patch_applied"][index] = after is not None
         columns["patch_applied_lenient"][index] = loose is not None
-        if after is not None and expected is not None:
-            columns["file_exact"][index] = after == expected
-            if expected and after:
-                compared.append((index, CodePair(path, expected[0], after[0])))
-            else:
-                columns["file_ast_equal"][index] = after == expected
-    equal = map_in_sandbox(_same_code, [pair for _, pair in compared], 1, SECONDS)
-    for (index, _), same in zip(compared, equal, strict=True):
-        columns["file_ast_equal"][index] = same is True
+        columns["file_exact"][index] = after is not None and after == expected
     return means(columns)
-
-
-def _same_code(pair: CodePair) -> bool:
-    return same_code(pair.path, pair.reference, pair.answer)
 
 
 def _parse(patch: str) -> tuple[FileEdits, ...]:

@@ -79,54 +79,6 @@ def subtrees(reading: ParsedCode, numbers: dict[Shape, int]) -> Counter[int]:
     return counts
 
 
-def same_code(path: str, code: str, other: str) -> bool:
-    """Return whether two versions of a file have the same tree, down to the text of its leaves.
-
-    White space and comments do not count, unless one version does not parse or its language has
-    no grammar: then only equal texts are the same.
-    """
-    if code == other:
-        return True
-    first, last = read_code(path, code), read_code(path, other)
-    if first is None or last is None or not (first.clean and last.clean):
-        return False
-    if first.grammar is not last.grammar:
-        return False
-    waiting = [(first.tree.root_node, last.tree.root_node)]
-    while waiting:
-        left, right = waiting.pop()
-        if left.kind_id != right.kind_id or _own_text(left, first) != _own_text(right, last):
-            return False
-        inner, others = _code_within(left, first), _code_within(right, last)
-        if len(inner) != len(others):
-            return False
-        waiting.extend(zip(inner, others, strict=True))
-    return True
-
-
-def _code_within(node: Node, reading: ParsedCode) -> list[Node]:
-    """Return the children that are no comments; those of a string are in its own text."""
-    if reading.marks.get(node.id) is Mark.STRING:
-        return []
-    marks = reading.marks
-    return [child for child in node.children if marks.get(child.id) is not Mark.COMMENT]
-
-
-def _own_text(node: Node, reading: ParsedCode) -> bytes | list[bytes]:
-    """Return a node's text outside of its children, white space set aside but in strings."""
-    text = reading.text[node.start_byte : node.end_byte]
-    if reading.marks.get(node.id) is Mark.STRING:
-        return text
-    if not node.child_count:
-        return text if node.is_named else text.split()
-    words: list[bytes] = []
-    at = node.start_byte
-    for child in node.children:
-        words += reading.text[at : child.start_byte].split()
-        at = child.end_byte
-    return words + reading.text[at : node.end_byte].split()
-
-
 _KINDS = {
     name: frozenset(words.split())
     for name, words in tomllib.loads((_FOLDER / "data_flow.toml").read_text("utf-8")).items()

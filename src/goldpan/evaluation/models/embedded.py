@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.workspace import make_directory, write_whole
-from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
 from goldpan.evaluation.finetune.loading import quiet
+from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
 from goldpan.evaluation.model import (
     Fitted,
     Model,

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.datasets.tasks.task import CLASSIFICATION
-from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
+from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
 from goldpan.evaluation.model import (
     Fitted,
     Model,

@@ -19,14 +19,13 @@ from goldpan.evaluation.finetune.job import (
     WORD_TASKS,
     TrainingJob,
     TrainingSettings,
-    Weights,
     check,
-    encoder_weights,
     find_recipe,
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
+from goldpan.evaluation.finetune.weights import Weights, encoder_weights
 from goldpan.evaluation.model import (
     Answers,
     Costs,
@@ -59,8 +58,9 @@ class Finetuned:
             self.costs.input_tokens += tokens
 
         started = time.monotonic()
+        loaded = replace(self.loaded, answered=count)
         with quiet():
-            answers = replace(self.loaded, answered=count).answers(rows, self.batch)
+            answers = loaded.head.answers(loaded, rows, self.batch)
         if self.loaded.device.type == "cuda":
             self.costs.gpu_seconds += time.monotonic() - started
         return answers

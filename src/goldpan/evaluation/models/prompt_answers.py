@@ -235,59 +235,18 @@ KEYS: Mapping[TaskType, str] = {
 
 def answer_schema(wording: Wording) -> dict[str, Any] | None:
     """Return the JSON schema of a task's answers, None for texts."""
-    key = KEYS.get(wording.task.type)
-    if key is None:
-        return None
-    return _object({key: _value(wording)})
-
-
-def asked_form(wording: Wording) -> str:
-    """Return the sentence that tells a model the form; without it, models fight the schema."""
-    key = KEYS[wording.task.type]
-    shapes: Mapping[TaskType, str] = {
-        "multi-label": '["...", ...]',
-        "regression": "...",
-        "ner": '[{"word": "...", "tag": "..."}, ...]',
-        "mlm": '["...", ...]',
+    text, labels = {"type": "string"}, {"type": "string", "enum": list(wording.texts.values())}
+    tagged = _object({"word": text, "tag": labels})
+    shapes: Mapping[TaskType, dict[str, Any]] = {
+        "binary": labels,
+        "multi-class": labels,
+        "multi-label": {"type": "array", "items": labels, "maxItems": len(wording.texts)},
+        "regression": {"type": "number"},
+        "ner": {"type": "array", "items": tagged},
+        "mlm": {"type": "array", "items": text},
     }
-    shape = shapes.get(wording.task.type, '"..."')
-    return f'Give the answer as JSON: {{"{key}": {shape}}}'
-
-
-def written_answer(wording: Wording, row_value: Any, target: Any) -> str:
-    """Return a right answer in that form, as an example shows it."""
-    texts = wording.texts
-    match wording.task.type:
-        case "binary" | "multi-class":
-            value: Any = texts[target]
-        case "multi-label":
-            value = [texts[name] for name in target]
-        case "regression":
-            value = int(target) if float(target).is_integer() else target
-        case "ner":
-            value = [
-                {"word": word, "tag": texts.get(tag, tag)}
-                for word, tag in zip(row_value, target, strict=True)
-            ]
-        case _:
-            value = [row_value[span["start"] : span["end"]] for span in target]
-    return orjson.dumps({KEYS[wording.task.type]: value}).decode()
-
-
-def _value(wording: Wording) -> dict[str, Any]:
-    labels = {"type": "string", "enum": list(wording.texts.values())}
-    text = {"type": "string"}
-    match wording.task.type:
-        case "binary" | "multi-class":
-            return labels
-        case "multi-label":
-            return {"type": "array", "items": labels, "maxItems": len(wording.texts)}
-        case "regression":
-            return {"type": "number"}
-        case "ner":
-            return {"type": "array", "items": _object({"word": text, "tag": labels})}
-        case _:
-            return {"type": "array", "items": text}
+    kind = wording.task.type
+    return _object({KEYS[kind]: shapes[kind]}) if kind in KEYS else None
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -297,3 +256,35 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def asked_form(wording: Wording) -> str:
+    """Return the sentence that tells a model the form; without it, models fight the schema."""
+    shapes: Mapping[TaskType, str] = {
+        "multi-label": '["...", ...]',
+        "regression": "...",
+        "ner": '[{"word": "...", "tag": "..."}, ...]',
+        "mlm": '["...", ...]',
+    }
+    shape = shapes.get(wording.task.type, '"..."')
+    return f'Give the answer as JSON: {{"{KEYS[wording.task.type]}": {shape}}}'
+
+
+def written_answer(wording: Wording, row_value: Any, target: Any) -> str:
+    """Return a right answer in that form, as an example shows it; a text as it is."""
+    texts = wording.texts
+    match wording.task.type:
+        case "text-generation":
+            return str(target)
+        case "binary" | "multi-class":
+            value: Any = texts[target]
+        case "multi-label":
+            value = [texts[name] for name in target]
+        case "regression":
+            value = int(target) if float(target).is_integer() else target
+        case "ner":
+            tags = (texts.get(tag, tag) for tag in target)
+            value = [{"word": word, "tag": tag} for word, tag in zip(row_value, tags, strict=True)]
+        case _:
+            value = [row_value[span["start"] : span["end"]] for span in target]
+    return orjson.dumps({KEYS[wording.task.type]: value}).decode()

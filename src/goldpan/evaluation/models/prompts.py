@@ -51,11 +51,11 @@ from goldpan.evaluation.models.prompt_answers import (
     asked_form,
     written_answer,
 )
-from goldpan.evaluation.models.prompt_settings import PromptSettings
 from goldpan.evaluation.task_input import FILE, PATH, built_family
 from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import PartKind, PromptPart, cut, fence_code, fenced
 from goldpan.llm.planner import Question
+from goldpan.llm.settings import EndpointSettings
 from goldpan.text.markers import escaped
 
 
@@ -97,29 +97,19 @@ def train_examples(
     input_name = input_column(task.type).name
     examples = []
     for row in train.take(indexes).to_pylist():
-        answer = output_text(wording, row[input_name], row[target])
-        examples.append(
-            PromptExample(
-                show_row(task, row, most),
-                answer,
-                _written(wording, row[input_name], row[target], answer),
-            )
-        )
+        pair = row[input_name], row[target]
+        answer, written = output_text(wording, *pair), written_answer(wording, *pair)
+        examples.append(PromptExample(show_row(task, row, most), answer, written))
     return tuple(examples)
 
 
 def _own(wording: Wording, example: tuple[str, str, str]) -> PromptExample:
     value, answer, reason = example
     try:
-        read = read_texts(wording, value, answer)
-        written = _written(wording, *read, answer)
+        written = written_answer(wording, *read_texts(wording, value, answer))
     except WordingError:  # the answer of a task of one's own is told as it stands
         written = answer
-    return PromptExample(show_text(value), answer, written, reason)
-
-
-def _written(wording: Wording, value: Any, target: Any, answer: str) -> str:
-    return written_answer(wording, value, target) if wording.task.type in KEYS else answer
+    return PromptExample(PromptRow(_clean(value)), answer, written, reason)
 
 
 def _in_turn(task: Task, train: pa.Table, seed: int) -> list[int]:
@@ -157,21 +147,17 @@ class Script:
 
     def messages(self, shown: PromptRow, *, structured: bool) -> list[Message]:
         """Return the messages that ask for a row, with answers as JSON if `structured`."""
-        code = ""
+        code, earlier = "", () if self.method.instruct else self.positive
         if shown.parts:
-            turns = (
-                () if self.method.instruct else tuple(example.shown for example in self.positive)
-            )
-            code = fence_code([part for example in (*turns, shown) for part in example.texts()])
+            rows = (*(example.shown for example in earlier), shown)
+            code = fence_code([part for row in rows for part in row.texts()])
         system = self._system(code, structured=structured)
-        messages = [_message("system", system)] if system else []
-        if not self.method.instruct:
-            for example in self.positive:
-                messages.append(_message("user", self._question(example.shown, code)))
-                messages.append(
-                    _message("assistant", example.written if structured else example.answer)
-                )
-        return [*messages, _message("user", self._question(shown, code))]
+        turns = [("system", system)] if system else []
+        for example in earlier:
+            turns.append(("user", self._question(example.shown, code)))
+            turns.append(("assistant", example.written if structured else example.answer))
+        turns.append(("user", self._question(shown, code)))
+        return [{"role": role, "content": content} for role, content in turns]
 
     def _system(self, code: str, *, structured: bool) -> str:
         task = self.wording.task
@@ -199,10 +185,6 @@ class Script:
         if code:
             return fenced(shown.texts(), code)
         return self.wording.task.prompt.fill(shown.text)
-
-
-def _message(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
 
 
 def _explained(word: str, examples: Sequence[PromptExample], *, structured: bool) -> list[str]:
@@ -255,27 +237,31 @@ class Requests:
     """Makes the requests of one run."""
 
     script: Script
-    settings: PromptSettings
-    seed: int
+    asking: EndpointSettings
+    """How the endpoint is asked; one model."""
     structured: bool
     """True if the server is asked to enforce the form of the answer."""
+    insists: bool = False
+    """True if a server that does not take the form is not asked for words instead."""
+    longest_label: bool = False
+    """True where the longest of several labels in an answer counts, as the paper's rule wants."""
 
     def question(self, row: Mapping[str, Any]) -> Question[PromptRow, str]:
         """Return the question about a row."""
         return Question(partial(self._make, row), str)
 
     def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, ModelRequest]:
-        task, most = self.script.wording.task, self.settings.asking.max_characters
+        task, most = self.script.wording.task, self.asking.max_characters
         shown = show_row(task, row, most)
         if cuts:
             whole = sum(len(part.text) for part in shown.texts())
             shown = show_row(task, row, whole >> cuts)
-        return shown, self._request(shown)
+        return shown, ModelRequest(f"evaluate {task.name}", self._body(shown))
 
-    def _request(self, shown: PromptRow) -> ModelRequest:
-        asking = self.settings.asking
+    def _body(self, shown: PromptRow) -> dict[str, Any]:
+        asking = self.asking
         body: dict[str, Any] = {
-            "model": self.settings.model,
+            "model": asking.models[0],
             "messages": self.script.messages(shown, structured=self.structured),
             asking.limit_parameter: asking.max_tokens,
         }
@@ -285,9 +271,9 @@ class Requests:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if asking.temperature is not None:
             body["temperature"] = asking.temperature
-        if self.settings.send_seed:
-            body["seed"] = self.seed
-        return ModelRequest(f"evaluate {self.script.wording.task.name}", body)
+        if asking.seed is not None:
+            body["seed"] = asking.seed
+        return body
 
 
 _KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
@@ -314,23 +300,21 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
     if task.type == "mlm":
         text, masked = blanks(row["text"], row["masks"])
         return PromptRow(_clean(text), blanks=len(masked))
-    names = part_names(task, row)
+    names = _part_names(task, row)
     if not names:
-        (part,), shortened = _cut([PromptPart("text", _clean(row["text"]))], most)
-        return PromptRow(part.text, shortened=shortened)
-    parts = [
-        PromptPart(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names
-    ]
-    shown, shortened = _cut([part for part in parts if part.text], most)
-    return PromptRow("", shown, shortened=shortened)
+        whole = PromptPart("text", _clean(row["text"]))
+        (part,) = cut([whole], most)
+        return PromptRow(part.text, shortened=part != whole)
+    parts = tuple(
+        PromptPart(_TITLES[name], text, _KINDS.get(name, "text"))
+        for name in names
+        if (text := _clean(row[name]))
+    )
+    shown = cut(parts, most)
+    return PromptRow("", shown, shortened=shown != parts)
 
 
-def show_text(text: str) -> PromptRow:
-    """Return what a model sees of an example's input."""
-    return PromptRow(_clean(text))
-
-
-def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
+def _part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
     """Return the columns of the parts that a row keeps apart, in the order to show them."""
     family = built_family(task)
     if family is None or not all(name in row for name in family.inputs):
@@ -339,11 +323,6 @@ def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
     if FILE in names:
         names.insert(names.index(FILE), PATH)
     return names
-
-
-def _cut(parts: Sequence[PromptPart], most: int) -> tuple[tuple[PromptPart, ...], bool]:
-    shown = cut(parts, most)
-    return shown, shown != tuple(parts)
 
 
 def _clean(text: str) -> str:
