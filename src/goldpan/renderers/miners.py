@@ -117,8 +117,6 @@ def _archived(result: ArchiveResult) -> Iterator[Block]:
     cells += [(name, totals[name]) for name in ("bytes", "lines", "corrupt")]
     cells.append((f"events kept ({', '.join(result.types)})", totals["events"]))
     yield Table(("", "count"), cells)
-    if totals["corrupt"]:
-        yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
     runs = list(_runs(result.not_whole))
     for first, *later in runs[:_MOST_RUNS]:
         hours = " to ".join(map(_name, (first, *later[-1:])))
