@@ -100,7 +100,7 @@ def _take(
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             _archive(journal, names, entries, halves, task, parsing if is_new else None)
         facts = names.repository()
-        if facts is not None or not journal.has_facts:
+        if facts is not None or journal.state.repository is None:
             described = orjson.dumps(facts or {"full_name": repo})
             journal.keep("repository", [], {"file": backup.name}, _reply(described))
         _note_names(journal, names, reporter)
@@ -121,7 +121,7 @@ def _take(
                 f"too, import what gh api 'repos/{repo}/pulls?state=all&per_page=100' --paginate "
                 "writes besides"
             )
-        state = JournalState(archive.records)
+        state = journal.state
         archived, live = read_facts(state), find_current_records(state)
         if not is_new or archived is None or live.skipped:
             return None
@@ -131,6 +131,7 @@ def _take(
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal, state  # merging needs the memory
         archive.records.clear()
+        parsing.parse(reporter)
         parsing.publish(repo, archived, live, seals, reporter)
         return JournalState(runs)
 
