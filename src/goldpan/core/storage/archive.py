@@ -177,7 +177,9 @@ def scan_runs(directory: Path) -> list[Scan]:
 def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
     """Yield what is damaged in an archive, as far as the headers of its records tell."""
     sealing = [run.records[0].meta for run in scans if run.records]
-    seals = next((meta[EARLIER] for meta in reversed(sealing) if EARLIER in meta), {})
+    seals: Mapping[str, Seal] = next(
+        (meta[EARLIER] for meta in reversed(sealing) if EARLIER in meta), {}
+    )
     for name in sorted(seals.keys() - {run.path.name for run in scans}):
         yield Flaw(directory / name, 0, 0, "the file is gone")
     for index, run in enumerate(scans):
