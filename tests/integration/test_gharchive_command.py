@@ -78,7 +78,7 @@ def test_json(source: Path, plain: dict[str, bytes], tmp_path: Path) -> None:
     assert output.pop("seconds") > 0
     names = ("file", "state", "reason")
     assert [[hour[name] for name in names] for hour in output.pop("not_whole")] == [
-        ["2022-01-01-1.json.gz", "unreadable", "no gzip data at byte 0"],
+        ["2022-01-01-1.json.gz", "unreadable", "it cannot be unpacked near byte 5 (no gzip data)"],
         ["2022-01-01-2.json.gz", "missing", "no such file in the source"],
         ["2022-01-01-3.json.gz", "missing", "no such file in the source"],
     ]

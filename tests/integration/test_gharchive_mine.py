@@ -197,7 +197,7 @@ def test_without_an_announced_size_the_gzip_tells(source: Path, tmp_path: Path) 
         (report,) = bring(tmp_path, server.url, TEN[:1], keep_downloads=True).reports
         assert report.state == "truncated"
         assert 0 < report.lines < 120
-        assert "ends within the gzip member" in str(report.reason)
+        assert report.reason == "the file ends too early"
         assert bring(tmp_path, server.url, TEN[:1], keep_downloads=True).complete
 
 
@@ -269,9 +269,8 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
     (folder / file_name(TEN[3])).mkdir()
     result = bring(tmp_path, folder, TEN[:5])
     states = [report.state for report in result.reports]
-    assert states == ["truncated", "damaged", "unreadable", "missing", "missing"]
+    assert states == ["truncated", "unreadable", "unreadable", "missing", "missing"]
     assert all(report.reason for report in result.reports)
-    assert result.reports[1].lines > 120
     (folder / file_name(TEN[0])).write_bytes(data)
     again = bring(tmp_path, folder, TEN[:5])  # nothing but whole hours counts as done
     assert (again.reused, again.reports[0].state, again.reports[1:]) == (

@@ -51,11 +51,6 @@ class Read:
     def counts(self) -> tuple[int, int, int]:
         return self.report.lines, self.report.events, self.report.corrupt
 
-    @property
-    def aside(self) -> list[dict[str, Any]]:
-        path = self.store.corrupt(HOUR)
-        return [json.loads(line) for line in path.read_text("ascii").splitlines()]
-
 
 def test_an_issue_that_was_closed(world: Hours, tmp_path: Path) -> None:
     event = world.event("IssuesEvent", HOUR)
@@ -203,8 +198,6 @@ def test_an_event_cut_off_by_the_next(world: Hours, tmp_path: Path) -> None:
     read = Read(tmp_path, [first[:300] + second, push[:200] + push, first])
     assert read.counts == (5, 2, 2)
     assert [row["line"] for row in read.rows] == [2, 5]
-    assert [record["line"] for record in read.aside] == [1, 3]
-    assert read.aside[0]["text"] == first[:300].decode()
 
 
 def test_runs_of_nul_bytes(world: Hours, tmp_path: Path) -> None:
@@ -212,7 +205,6 @@ def test_runs_of_nul_bytes(world: Hours, tmp_path: Path) -> None:
     first, second, third = (orjson.dumps(world.event("IssuesEvent", HOUR)) for _ in range(3))
     read = Read(tmp_path, [first + b"\0" * 9_000 + second, b"\0" * 30_000_000 + third, b"\0" * 50])
     assert read.counts == (4, 3, 1)
-    assert read.aside[0]["reason"] == "nothing but NUL"
 
 
 @pytest.mark.parametrize(
@@ -231,16 +223,11 @@ def test_runs_of_nul_bytes(world: Hours, tmp_path: Path) -> None:
         b'{"type":"PushEvent","payload":{"size":1}',
     ],
 )
-def test_corrupt_lines_are_counted_and_kept_aside(
-    line: bytes, world: Hours, tmp_path: Path
-) -> None:
+def test_corrupt_lines_are_counted(line: bytes, world: Hours, tmp_path: Path) -> None:
     good = world.event("IssuesEvent", HOUR)
     read = Read(tmp_path, [good, line, good])
     assert read.counts == (3, 2, 1)
     assert [row["line"] for row in read.rows] == [1, 3]
-    (record,) = read.aside
-    assert (record["line"], record["bytes"]) == (2, len(line))
-    assert record["text"] == line[:16_384].decode("utf-8", "backslashreplace")
     assert read.report.state == "whole"
 
 
@@ -248,16 +235,6 @@ def test_empty_lines_are_none(world: Hours, tmp_path: Path) -> None:
     event = orjson.dumps(world.event("IssuesEvent", HOUR))
     read = Read(tmp_path, [b"", event + b"\r", b"  ", b""])
     assert read.counts == (1, 1, 0)
-
-
-def test_what_is_kept_aside_is_bounded_and_harmless(world: Hours, tmp_path: Path) -> None:
-    lines: list[bytes | Json] = [b"\x1b[31m \xc2\x9b" + b"x" * 20_000 for _ in range(2_000)]
-    read = Read(tmp_path, lines)
-    assert read.counts == (2_000, 0, 2_000)
-    path = read.store.corrupt(HOUR)
-    assert path.stat().st_size < 9 << 20
-    assert b"\x1b" not in path.read_bytes()
-    assert len(read.aside) < 1_000
 
 
 def test_texts_that_parquet_could_choke_on(world: Hours, tmp_path: Path) -> None:
@@ -284,16 +261,13 @@ def test_a_wanted_name_in_a_text_is_no_event(world: Hours, tmp_path: Path) -> No
     assert Read(tmp_path, [push]).counts == (1, 0, 0)
 
 
-def test_reading_again_gives_the_same_bytes_and_clears_what_is_no_longer(
-    world: Hours, tmp_path: Path
-) -> None:
+def test_reading_again_gives_the_same_bytes(world: Hours, tmp_path: Path) -> None:
     lines: list[bytes | Json] = [*world.lines(HOUR, 200)]
     first = Read(tmp_path, lines)
     content = first.path.read_bytes()
-    assert Read(tmp_path, [*lines, b"oops"]).aside
+    assert Read(tmp_path, [*lines, b"oops"]).report.corrupt
     again = Read(tmp_path, lines)
     assert again.path.read_bytes() == content
-    assert not again.store.corrupt(HOUR).exists()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -142,8 +142,9 @@ def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
         mine_twin(twin, tmp_path)
     (about,) = rows(tmp_path, "repositories")
     assert about["former_names"] == ["Mozilla/Sluice"]
+    names = {"other/sluice": 1, "Mozilla/Sluice": 2, "Prospector/Sluice": 9, "a/b": 3, "sluice": 1}
+    assert candidate_names(names, SLUICE) == ["Mozilla/Sluice", "other/sluice"]
     workspace = WorkspaceLayout(tmp_path)
-    assert "other/sluice" in candidate_names(workspace, SLUICE)
     pairs = find(workspace, SLUICE, "faun-eval").pairs
     assert pairs[issue, SLUICE, pull]["keyword"] == "fixes"
     targets = {row["target_repo"] for row in rows(tmp_path, "references")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -248,7 +248,7 @@ class LosingANode(Engine):
         self._cluster = cluster
         self._left = results
 
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         for result in self._engine.map(work, units):
             self._left -= 1
             if not self._left:

@@ -1,10 +1,9 @@
 """Descent of commits, for a whole history at once.
 
-All commits and their parents come from one git, newest first, none before its children. Most
-questions are of one kind: where did a head leave the default branch, whose first parents are
-its trunk? One walk over the history tells for each commit with which commit of the trunk it
-came in; after that such a question visits only the commits that the head is ahead. Other
-questions are answered as `git merge-base` does, by painting from both ends.
+All commits and their parents come from one git, newest first, none before its children. Where a
+head left a base is answered as `git merge-base` does, by painting from both ends. One walk over
+the history tells for each commit with which commit of the trunk (the first parents of the default
+branch) it came in.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import IO, cast
 
@@ -51,7 +50,6 @@ class Ancestry:
             for parents in parent_ids
         ]
         self._trunk = self._first_parents(trunk)
-        self._heights = {index: height for height, index in enumerate(self._trunk)}
         self._joined = self._trunk_heights()
 
     def find(self, commit: str | None) -> str | None:
@@ -87,8 +85,7 @@ class Ancestry:
         Of several merge bases it is the newest, as with `git merge-base`.
         """
         start, end = self._places[base], self._places[head]
-        height = self._heights.get(start)
-        bases, ahead = self._paint(start, end) if height is None else self._leave_trunk(height, end)
+        bases, ahead = self._paint(start, end)
         if not bases:
             return None
         newest = max(bases, key=lambda index: (self._times[index], -index))
@@ -114,44 +111,6 @@ class Ancestry:
                     heights[index] = height
                     waiting.extend(self._parents[index])
         return heights
-
-    def _leave_trunk(self, height: int, head: int) -> tuple[list[int], int]:
-        """Walk from a head to the commits that the trunk at this height holds."""
-        seen, junctions = {head}, []
-        waiting = [head]
-        ahead = 0
-        while waiting:
-            index = waiting.pop()
-            if self._joined[index] <= height:
-                junctions.append(index)
-                continue
-            ahead += 1
-            parents = [parent for parent in self._parents[index] if parent not in seen]
-            seen.update(parents)
-            waiting.extend(parents)
-        return self._best(junctions), ahead
-
-    def _best(self, positions: list[int]) -> list[int]:
-        """Return the commits that are ancestors of none of the others."""
-        on_trunk = [index for index in positions if index in self._heights]
-        if on_trunk:
-            top = min(on_trunk)
-            height = self._heights[top]
-            positions = [p for p in positions if p == top or self._joined[p] > height]
-        if len(positions) < 2:
-            return positions
-        independent, last = set(positions), max(positions)
-        seen: set[int] = set()
-        waiting = [parent for index in positions for parent in self._parents[index]]
-        heapify(waiting)
-        while waiting and waiting[0] <= last:
-            index = heappop(waiting)
-            if index not in seen:
-                seen.add(index)
-                independent.discard(index)
-                for parent in self._parents[index]:
-                    heappush(waiting, parent)
-        return sorted(independent)
 
     def _paint(self, base: int, head: int) -> tuple[list[int], int]:
         """Paint ancestors from both ends, newest first, until all that is left is painted twice."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -92,27 +91,24 @@ def write_refs_record(clone: Path) -> None:
 
 
 def find_ref_flaws(clone: Path) -> list[RefFlaw]:
-    """Return which files of a clone are not as its record has them, the record first."""
+    """Return what of a clone is not as its record has it, the record first."""
     try:
-        record = _read(clone)
+        record = read_json(clone / RECORD)
+        files, recorded = dict(record["files"]), dict(record["refs"])
     except FileNotFoundError:
         return [RefFlaw(clone / RECORD, "the record of its refs is gone")]
-    except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         return [RefFlaw(clone / RECORD, "the record of its refs is not as it was written")]
-    changed = [
-        RefFlaw(clone / name, "it is not what the clone's record says")
-        for name, text in record["files"].items()
-        if _content(clone / name) != text.encode()
-    ]
+    changed = [name for name, text in files.items() if _content(clone / name) != text.encode()]
     if changed:  # git may not even read it
-        return changed
-    recorded: dict[str, str] = record["refs"]
-    present = {_plain(name): value for name, value in read_refs(clone).items()}
-    loose = _loose(clone)
-    names = {name for name, content in loose.items() if content != _line(recorded.get(name))}
-    names |= {name for name in {*recorded, *present} if recorded.get(name) != present.get(name)}
+        return [RefFlaw(clone / name, "it is not what the clone's record says") for name in changed]
+    try:
+        present = {_plain(name): value for name, value in read_refs(clone).items()}
+    except GitError as error:
+        return [RefFlaw(clone / "refs", error.problem)]
+    names = {name for name in {*recorded, *present} if recorded.get(name) != present.get(name)}
     return [
-        RefFlaw(clone / name, _reason(recorded.get(name), is_present=name in present))
+        RefFlaw(clone / name, f"the clone's record has {recorded.get(name, 'no such ref')}")
         for name in sorted(names)
     ]
 
@@ -137,34 +133,11 @@ def remedy(clone: Path) -> str:
     return f"Run {again}, which sets it aside and clones anew"
 
 
-def _read(clone: Path) -> Mapping[str, Any]:
-    record = read_json(clone / RECORD)
-    return {"files": dict(record["files"]), "refs": dict(record["refs"])}
-
-
-def _loose(clone: Path) -> dict[str, bytes | None]:
-    """Return the content of each ref that has a file of its own."""
-    paths = (path for path in (clone / "refs").rglob("*") if path.is_file())
-    return {_plain(str(path.relative_to(clone))): _content(path) for path in paths}
-
-
 def _content(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _line(value: str | None) -> bytes | None:
-    return None if value is None else f"{value}\n".encode()
-
-
-def _reason(recorded: str | None, *, is_present: bool) -> str:
-    if recorded is None:
-        return "the clone's record knows no such ref"
-    if not is_present:
-        return f"git reads no ref there; it led to {recorded}"
-    return f"the clone's record says {recorded}"
 
 
 def _plain(name: str) -> str:

@@ -7,19 +7,18 @@ of each entry is archived as it is, so the tables come out of the same machinery
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
 import orjson
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import count
 from goldpan.core.settings.config import PUBLIC_API, Settings, repository_name
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.miners.backup_entries import Backup, BackupEntry, list_files, read_entries
 from goldpan.miners.backup_names import Names
 from goldpan.miners.backup_shapes import RIGHT_ONE
@@ -31,8 +30,6 @@ from goldpan.miners.replies import HttpReply, Verdict
 from goldpan.miners.tables.current_records import find_current_records
 from goldpan.miners.tables.normalize import Parsing, normalize
 
-_BATCH = 1 << 20  # bytes of entries that are archived at once
-_AHEAD = 2  # such batches that wait
 _MB = 1_000_000
 
 
@@ -57,8 +54,6 @@ def mine_backup(
     with workspace.lock(repo):
         own = names.own(chain((first,), entries))
         runs = _take(settings, workspace, own, names, backup, reporter, license)
-        if runs is None:
-            normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
 
 
@@ -81,10 +76,10 @@ def _take(
     backup: Backup,
     reporter: Reporter,
     license: str | None,
-) -> JournalState | None:
-    """Archive the entries, and make the tables meanwhile where nothing was archived before.
+) -> JournalState:
+    """Archive the entries, make the tables, and return where runs begin and end.
 
-    Returns, where the tables were made, where runs begin and end.
+    Where nothing was archived before, replies are parsed while the next ones are read.
     """
     repo, host = names.repo, names.host
     parsed = Facts(repo, link_hosts(host), {}, {})
@@ -96,43 +91,66 @@ def _take(
         is_new = not archive.records
         git_host = settings.git_host if host == settings.web_host else host
         journal.begin({"via": "backup", "repo": repo, "host": host, "since": None}, git_host)
-        halves: set[int] = set()
+        whole, halves = set[int](), set[int]()
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
-            _archive(journal, names, entries, halves, task, parsing if is_new else None)
-        facts = names.repository()
-        if facts is not None or not journal.has_facts:
-            described = orjson.dumps(facts or {"full_name": repo})
-            journal.keep("repository", [], {"file": backup.name}, _reply(described))
-        _note_names(journal, names, reporter)
-        if license is not None:
-            journal.mark("license", license=license)
-        if backup.unreadable.count:
-            counted = _counted(backup.unreadable.count, "entry", "entries")
-            journal.fail(None, "backup", f"{counted} cannot be read: {backup.unreadable}")
-        journal.end({})
-        if (skipped := backup.without_entries).count:
-            reporter.note(
-                f"Passed over {_counted(skipped.count, 'file')} without entries: {skipped}"
-            )
-        if halves:
-            reporter.note(
-                f"Of {_counted(len(halves), 'pull request')} only what lists of issues tell is "
-                "there: no base and head, no commits, reviews and files. To know base and head "
-                f"too, import what gh api 'repos/{repo}/pulls?state=all&per_page=100' --paginate "
-                "writes besides"
-            )
-        state = JournalState(archive.records)
-        archived, live = read_facts(state), find_current_records(state)
-        if not is_new or archived is None or live.skipped:
-            return None
-        if (archived.repo, archived.hosts) != (parsed.repo, parsed.hosts):
-            return None
-        seals = archive.seals()
+            for entry in entries:
+                (halves if entry.about.is_half else whole).add(entry.about.number)
+                record = _keep(journal, names, entry)
+                if record is not None and is_new:
+                    parsing.add(record)
+                task.advance(entry.bytes_read // _MB - task.done)
+        _end_run(journal, names, backup, halves - whole, reporter, license)
+        state, seals = journal.state, archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
+        facts, live = read_facts(state), find_current_records(state)
+        if (
+            facts is None
+            or not is_new
+            or live.skipped
+            or (facts.repo, facts.hosts) != (parsed.repo, parsed.hosts)
+        ):
+            normalize(workspace, repo, reporter, workers=settings.workers, archive=archive)
+            return JournalState(runs)
         del journal, state  # merging needs the memory
         archive.records.clear()
-        parsing.publish(repo, archived, live, seals, reporter)
-        return JournalState(runs)
+        parsing.parse(reporter)
+        parsing.publish(repo, facts, live, seals, reporter)
+    return JournalState(runs)
+
+
+def _end_run(
+    journal: Journal,
+    names: Names,
+    backup: Backup,
+    halves: set[int],
+    reporter: Reporter,
+    license: str | None,
+) -> None:
+    """Archive what there is beside entries, and tell what is not complete.
+
+    `halves` are the numbers of the pull requests without branches.
+    """
+    repo = names.repo
+    facts = names.repository()
+    if facts is not None or journal.state.repository is None:
+        described = orjson.dumps(facts or {"full_name": repo})
+        journal.keep("repository", [], {"file": backup.name}, _reply(described))
+    _note_names(journal, names, reporter)
+    if license is not None:
+        journal.mark("license", license=license)
+    if backup.unreadable.count:
+        counted = count(backup.unreadable.count, "entry")
+        journal.fail(None, "backup", f"{counted} cannot be read: {backup.unreadable}")
+    journal.end({})
+    if (skipped := backup.without_entries).count:
+        reporter.note(f"Passed over {count(skipped.count, 'file')} without entries: {skipped}")
+    if halves:
+        reporter.note(
+            f"Of {count(len(halves), 'pull request')} only what lists of issues tell is "
+            "there: no base and head, no commits, reviews and files. To know base and head "
+            f"too, import what gh api 'repos/{repo}/pulls?state=all&per_page=100' --paginate "
+            "writes besides"
+        )
 
 
 def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:
@@ -152,85 +170,32 @@ def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:
         )
 
 
-def _archive(
-    journal: Journal,
-    names: Names,
-    entries: Iterator[BackupEntry],
-    halves: set[int],
-    task: ProgressTask,
-    parsing: Parsing | None,
-) -> None:
-    """Archive entries while the next ones are read.
-
-    `halves` gets the numbers of the pull requests without branches.
-    """
-    whole: set[int] = set()
-    with ThreadPoolExecutor(1) as writer:
-        batches: deque[Future[list[Record]]] = deque()
-
-        def take_batch() -> None:
-            for record in batches.popleft().result():
-                if parsing is not None:
-                    parsing.add(record)
-
-        for batch in _batches(entries):
-            for entry in batch:
-                (halves if entry.about.is_half else whole).add(entry.about.number)
-            batches.append(writer.submit(_keep, journal, names, batch))
-            if len(batches) > _AHEAD:
-                take_batch()
-            task.advance(batch[-1].bytes_read // _MB - task.done)
-        while batches:
-            take_batch()
-    halves -= whole
-
-
-def _batches(entries: Iterator[BackupEntry]) -> Iterator[list[BackupEntry]]:
-    batch: list[BackupEntry] = []
-    size = 0
-    for entry in entries:
-        batch.append(entry)
-        size += len(entry.body)
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _keep(journal: Journal, names: Names, entries: list[BackupEntry]) -> list[Record]:
-    """Archive the entries that are not there byte for byte, and return their records."""
-    records = []
-    for entry in entries:
-        about = entry.about
-        digest = hashlib.sha256(entry.body).hexdigest()
-        key = f"backup|{about.number}|{digest}"
-        other = names.other(about.place)
-        if journal.find(key) is None:
-            record = journal.keep(
-                "backup",
-                [key],
-                {"file": entry.location},
-                _reply(entry.body),
-                sync=False,
-                digest=digest,
-                number=about.number,
-                kind=about.kind,
-                updated=about.updated,
-                **({"half": True} if about.is_half else {}),
-                **({"bare": True} if about.is_bare else {}),
-                **({"named": other} if other else {}),
-            )
-            records.append(record)
-    return records
+def _keep(journal: Journal, names: Names, entry: BackupEntry) -> Record | None:
+    """Archive an entry and return its record; None where it is there byte for byte."""
+    about = entry.about
+    digest = hashlib.sha256(entry.body).hexdigest()
+    key = f"backup|{about.number}|{digest}"
+    if journal.find(key) is not None:
+        return None
+    other = names.other(about.place)
+    return journal.keep(
+        "backup",
+        [key],
+        {"file": entry.location},
+        _reply(entry.body),
+        sync=False,
+        digest=digest,
+        number=about.number,
+        kind=about.kind,
+        updated=about.updated,
+        **({"half": True} if about.is_half else {}),
+        **({"bare": True} if about.is_bare else {}),
+        **({"named": other} if other else {}),
+    )
 
 
 def _reply(body: bytes) -> HttpReply:
     return HttpReply(200, {}, body, None, Verdict.DONE)
-
-
-def _counted(count: int, noun: str, nouns: str = "") -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
 def _no_entry(source: Path, backup: Backup, repo: str) -> UsageError:

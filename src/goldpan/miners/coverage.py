@@ -115,7 +115,7 @@ def measure_coverage(
         plan["via"],
         plan["since"],
         state.newest[begin.run].meta["at"],
-        begin.run in state.finished,
+        any(end.run == begin.run for end in state.ends),
         tuple(counts),
         tuple(gaps),
         tuple(unknown),

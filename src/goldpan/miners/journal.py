@@ -62,17 +62,7 @@ class Journal:
         self.archive = archive
         self.run = archive.runs
         self.resumed = False
-        state = JournalState(archive.records)  # of which only this is kept: it is large
-        self.host = state.host
-        """The host that the repository was mined from before."""
-        self.ends = state.ends
-        """Ends of earlier runs after which no reply was lost."""
-        self.lost = state.lost
-        """Number, part and reason of the replies that were lost and not asked for since."""
-        self.asked_names = state.asked_names
-        """Other names of the repository that GitHub was asked about before."""
-        self.has_facts = state.repository is not None
-        """True where earlier runs kept facts of the repository."""
+        self.state = JournalState(archive.records)
         self._by_key: dict[str, Record] = {}
         self._documents: set[str] = set()
         for record in archive.records:
@@ -83,7 +73,7 @@ class Journal:
 
         Raises `UsageError` where the archive is of a repository of that name on another host.
         """
-        host, earlier = str(plan.get("host", "")), self.host
+        host, earlier = str(plan.get("host", "")), self.state.host
         if host and earlier is not None and host != earlier and not is_loopback(host):
             raise UsageError(
                 f"{self.archive.directory} holds {plan['repo']} of {earlier}, not of {host}",
@@ -175,6 +165,7 @@ class Journal:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         meta = {"part": part, "run": self.run, "keys": list(keys), "at": at, **meta}
         record = self.archive.append(meta, body, sync=sync, digest=digest)
+        self.state.read(record)
         self._remember(record)
         return record
 

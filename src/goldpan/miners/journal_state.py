@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from goldpan.core.settings.trust import is_loopback
 from goldpan.core.storage.archive import Record
-from goldpan.core.storage.run_file import END
 from goldpan.miners.connections import PART_OF
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
@@ -37,15 +36,11 @@ class Open:
 
 
 class JournalState:
-    """What an archive's records tell, in the order of their making."""
+    """What an archive's records tell, in the order of their making; `read` adds a new one."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.records = records
         self.begins: list[Record] = []
-        self.ends: list[Record] = []
-        """Ends of runs after which no reply was lost."""
-        self.lost: list[tuple[int | None, str, str]] = []
-        """Number, part and reason of the replies that were lost and not asked for since."""
         self.repository: Record | None = None
         """The newest facts of the repository."""
         self.stated_license: str | None = None
@@ -65,14 +60,16 @@ class JournalState:
             for name in record.meta["names"]
         }
         """Names that entries of backups show and that are of other repositories."""
-        self.without_issues = frozenset(
+        self.without_issues = {
             record.run
             for record in records
             if record.meta["part"] == "off" and record.meta["of"] == "issues"
-        )
+        }
         """Runs over REST that found issues turned off: pull requests tell of themselves."""
-        self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
         self.entry: dict[int, int] = {}  # number to its newest observation
+        self.whole: dict[int, int] = {}  # number to where all of it was read at once
+        self.walked: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
+        """Where the lists of entries were read alone, to their end, by part and number."""
         self.walks: dict[Walk, list[int]] = defaultdict(list)
         self.complete: set[Walk] = set()
         self.sweeps: dict[tuple[int, str], list[Record]] = defaultdict(list)
@@ -85,7 +82,6 @@ class JournalState:
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
         self.deleted: dict[int, int] = {}
-        self.fetched: dict[int, int] = {}  # number to where all of it was read at once
         self.kinds: dict[int, str] = {}
         self.runs: dict[int, int] = {}  # run to its first record
         self.since: str | None = None
@@ -93,29 +89,26 @@ class JournalState:
         self.dated: dict[int, tuple[str, bool]] = {}
         """When an entry was updated as it stands, and whether that was mined."""
         self.listed_dates: dict[int, tuple[str, bool]] = {}
-        """The same of its lists."""
-        self.whole: set[int] = set()  # entries that were mined, or pull requests with branches
+        """The same of its lists, where a backup has it."""
+        self.with_branches: set[int] = set()  # entries that were mined, or pulls with branches
         self.partial: dict[int, list[Record]] = defaultdict(list)
         """The copies of a backup that hold some of an entry."""
         self.skipped: set[int] = set()
         self.newest: dict[int, Record] = {}
         """The newest record of each run."""
-        self.finished: set[int] = set()
-        """Runs that ended."""
-        self._indexes: dict[int, int] = {}  # run to the place of its newest record
-        self._all_ends: list[tuple[list[int], Record]] = []
-        self._repairs: list[Record] = []
+        self._ends: list[Record] = []
+        self._repaired = -1
         for record in records:
-            self._read(record)
-        repaired = max((record.meta["until"] for record in self._repairs), default=[0, 0])
-        self.ends = [record for place, record in self._all_ends if place >= repaired]
-        if not self.ends:
-            self.lost = [
-                (number, part or "replies", f"{record.path.name} was damaged at byte {offset}")
-                for record in self._repairs
-                for part, number, offset in record.meta.get("lost", ())
-                if part != END
-            ]
+            self.read(record)
+
+    @property
+    def ends(self) -> list[Record]:
+        """Ends of runs after which no reply was lost."""
+        return [record for record in self._ends if record.sequence > self._repaired]
+
+    def floor(self, part: str, number: int) -> int:
+        """Return the record before which what was read of a part is superseded; -1 for none."""
+        return max(self.whole.get(number, -1), self.walked[part].get(number, -1))
 
     @property
     def host(self) -> str | None:
@@ -139,31 +132,32 @@ class JournalState:
                 return record
         return None
 
-    def observe(self, number: int, kind: str, sequence: int) -> None:
+    def _observe(self, number: int, kind: str, sequence: int) -> None:
         """Take note of a reply that holds all of an entry."""
-        self.entry[number] = self.fetched[number] = sequence
+        self.entry[number] = self.whole[number] = sequence
         self.kinds[number] = kind
-        for part in FLOORED:
-            self.floors[part][number] = sequence
 
-    def date(self, number: int, updated: str) -> None:
+    def _date(self, number: int, updated: str) -> None:
         """Take note of when an entry was updated that was mined."""
-        self.dated[number] = self.listed_dates[number] = updated, True
-        self.whole.add(number)
+        self.dated[number] = updated, True
+        self.listed_dates.pop(number, None)
+        self.with_branches.add(number)
 
-    def observe_backup(self, record: Record) -> None:
+    def _observe_backup(self, record: Record) -> None:
         """Take note of a backup's copy of an entry: of several the newest counts."""
         meta, sequence = record.meta, record.sequence
         number, date = meta["number"], (meta.get("updated") or "", False)
         is_half, is_bare = meta.get("half", False), meta.get("bare", False)
         if "updated" not in meta:  # archived before copies were compared
-            self.observe(number, meta["kind"], sequence)
+            self._observe(number, meta["kind"], sequence)
             return
-        if is_half and not is_bare and number in self.whole:
+        if (earlier_date := self.dated.get(number)) and earlier_date[1]:
+            self.listed_dates.setdefault(number, earlier_date)
+        if is_half and not is_bare and number in self.with_branches:
             self.skipped.add(sequence)
             return
         is_newest = date >= self.dated.get(number, date)
-        is_first_whole = not (is_half or is_bare or number in self.whole)
+        is_first_whole = not (is_half or is_bare or number in self.with_branches)
         lists = not is_bare and (
             date >= self.listed_dates.get(number, date)
             or (is_first_whole and not self.listed_dates[number][1])
@@ -173,11 +167,11 @@ class JournalState:
             return
         if lists:
             entry = self.entry.get(number, sequence)
-            self.observe(number, meta["kind"], sequence)
+            self._observe(number, meta["kind"], sequence)
             self.entry[number] = entry
             self.listed_dates[number] = date
             if not is_half:
-                self.whole.add(number)
+                self.with_branches.add(number)
         if is_newest:
             self.entry[number], self.kinds[number] = sequence, meta["kind"]
             self.dated[number] = date
@@ -189,11 +183,11 @@ class JournalState:
         if is_half or is_bare:
             self.partial[number].append(record)
 
-    def _read(self, record: Record) -> None:
+    def read(self, record: Record) -> None:
+        """Take in what a record tells, which `records` holds."""
         meta, sequence = record.meta, record.sequence
         self.runs.setdefault(record.run, sequence)
         self.newest[record.run] = record
-        index = self._indexes[record.run] = self._indexes.get(record.run, -1) + 1
         self.keys.update(key for key in meta["keys"] if key.startswith("more|"))
         match meta["part"]:
             case "begin":
@@ -202,12 +196,11 @@ class JournalState:
                 if meta["plan"]["via"] == "backup":
                     self.failures.pop((None, "backup"), None)  # the newest import tells anew
             case "end":
-                self._all_ends.append(([record.run, index], record))
-                self.finished.add(record.run)
+                self._ends.append(record)
                 if any(run == record.run for run, _ in self.sweeps):
                     self.unseen_since = ""
             case "repaired":
-                self._repairs.append(record)
+                self._repaired = sequence
             case "repository":
                 self.repository = record
             case "license":
@@ -219,8 +212,8 @@ class JournalState:
                 self.unseen_since = self.unseen_since or meta["since"]
             case "entries":
                 for _, number, owner in meta["nodes"]:
-                    self.observe(number, meta["kind"], sequence)
-                    self.date(number, _updated_of(owner))
+                    self._observe(number, meta["kind"], sequence)
+                    self._date(number, _updated_of(owner))
                     self.owners[number] = owner
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
@@ -239,29 +232,35 @@ class JournalState:
                 self.walks[walk].append(sequence)
                 if meta["next"] is None:
                     self.complete.add(walk)
-                    self.floors[part][meta["number"]] = self.walks[walk][0]
+                    self.walked[part][meta["number"]] = self.walks[walk][0]
                     if part == "timeline":  # REST shows no edits of the texts that it shows
-                        self.floors["edits"][meta["number"]] = self.walks[walk][0]
+                        self.walked["edits"][meta["number"]] = self.walks[walk][0]
                     self.solved[meta["number"], displayed_part(part)] = sequence
             case "issues" | "issue":
                 for number, updated, is_pull in meta["items"]:
                     self.entry[number] = sequence
-                    self.date(number, updated)
+                    self._date(number, updated)
                     self.listed[number] = is_pull
                     self.kinds[number] = "pull" if is_pull else "issue"
                 self._note_pulls(record)
             case "pulls" | "pull" if record.run in self.without_issues:
                 for number, updated, *_ in meta["items"]:
                     self.entry[number] = sequence
-                    self.date(number, updated)
+                    self._date(number, updated)
                     self.listed[number], self.kinds[number] = True, "pull"
                 self._note_pulls(record)
             case "pulls" | "pull":
                 self._note_pulls(record)
+            case "elsewhere" if not self.elsewhere.issuperset(meta["names"]):
+                self.__init__(self.records)  # type: ignore[misc]  # entries before it count no more
+                return
+            case "off" if meta["of"] == "issues" and record.run not in self.without_issues:
+                self.__init__(self.records)  # type: ignore[misc]  # its pull requests count whole
+                return
             case "backup" if meta.get("named") in self.elsewhere:
                 self.skipped.add(sequence)
             case "backup":
-                self.observe_backup(record)
+                self._observe_backup(record)
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
                 self.announced[meta["kind"]] = meta["announced"]

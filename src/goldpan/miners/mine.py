@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar
 
-from goldpan.core.errors import GoldpanError, MiningError, QueryError
+from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.result import Result, count
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.storage.archive import Archive
@@ -17,7 +17,14 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries
-from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
+from goldpan.miners.github.announced import (
+    Announced,
+    Path,
+    announce,
+    ask_former_names,
+    candidate_names,
+    chosen_path,
+)
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.github.cost import CostEstimate, DryRunArchive, price, price_first
 from goldpan.miners.github.graphql_entries import GraphQLRun
@@ -28,9 +35,8 @@ from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.journal_state import JournalState
-from goldpan.miners.replies import NoAnswerError
-from goldpan.miners.tables.normalize import normalize
+from goldpan.miners.tables.current_records import find_current_records
+from goldpan.miners.tables.normalize import Parsing, facts_of
 
 T = TypeVar("T")
 
@@ -167,28 +173,21 @@ class Crawl:
                 f"{settings.withheld or 'No token'}: GitHub allows 60 requests an hour. With a "
                 "token it allows 5,000. Stop at any time; the same command resumes"
             )
-        failure, estimate = None, _NOTHING
+        failure: MiningError | None = None
+        estimate = _NOTHING
         async with turns.of(repo):
             with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
-                make = partial(normalize, workspace, repo, reporter, workers=settings.workers)
-                tables = partial(make, archive=archive)
                 journal = self._begin(archive, announced, license)
-                rows: Mapping[str, int] = {}
                 try:
                     miner = self._miner(journal, announced)
                     await miner.survey()
                     estimate = await price(github, journal, settings, announced, miner)
                     reporter.note(f"Predicted: {_describe(estimate)}")
                     await miner.run()
-                    rows = await turns.take(tables)
-                    is_new = await self._ask_former_names(journal, workspace, repo)
-                    if is_new or journal.lost:
-                        # only a run that ended makes good what damage took
-                        rows = await turns.take(tables)
                 except MiningError as error:
                     failure = error
-                    rows = await turns.take(tables)
-                coverage = measure_coverage(workspace, repo, JournalState(archive.records))
+                rows = await self._make_tables(journal, repo, turns, ended=failure is None)
+                coverage = measure_coverage(workspace, repo, journal.state)
         return MineResult(
             repo,
             path,
@@ -216,21 +215,33 @@ class Crawl:
             journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
         return journal
 
-    async def _ask_former_names(
-        self, journal: Journal, workspace: WorkspaceLayout, repo: str
-    ) -> bool:
-        """Ask for former names and end the run; tell if there are new ones.
+    async def _make_tables(
+        self, journal: Journal, repo: str, turns: Turns, *, ended: bool
+    ) -> Mapping[str, int]:
+        """Make the tables and, where all was fetched, end the run; return their row counts.
 
-        Without them links lack: the run then is not at its end, and the next one asks again.
+        Between parsing and merging GitHub is asked for the former names that texts show. Without
+        them links lack: the run then is not at its end, and the next one asks again.
         """
-        github = self.github
-        try:
-            is_new = await ask_former_names(github, journal, workspace, repo)
-        except (NoAnswerError, QueryError) as error:
-            self.reporter.note(f"The repository's former names are not known: {error.problem}")
-            return False
-        journal.end({"requests": github.requests, "free": github.free, "points": github.points})
-        return is_new
+        github, state, reporter = self.github, journal.state, self.reporter
+        workspace = WorkspaceLayout(self.settings.workspace)
+        facts, live = facts_of(workspace, repo, state), find_current_records(state)
+        pulls = frozenset(state.pulls)
+        with Parsing(workspace, facts, self.settings.workers, pulls) as parsing:
+            parsing.add_current(state, live)
+            await turns.take(partial(parsing.parse, reporter))
+            if ended:
+                try:
+                    names = candidate_names(parsing.names, facts.repo)
+                    await ask_former_names(github, journal, facts.repo, names)
+                except MiningError as error:
+                    reporter.note(f"The repository's former names are not known: {error.problem}")
+                    ended = False
+            facts, seals = facts_of(workspace, repo, state), journal.archive.seals()
+            rows = await turns.take(partial(parsing.publish, repo, facts, live, seals, reporter))
+        if ended:
+            journal.end({"requests": github.requests, "free": github.free, "points": github.points})
+        return rows
 
     def _plan(self, repo: str) -> Mapping[str, object]:
         settings = self.settings

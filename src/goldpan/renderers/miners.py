@@ -117,8 +117,6 @@ def _archived(result: ArchiveResult) -> Iterator[Block]:
     cells += [(name, totals[name]) for name in ("bytes", "lines", "corrupt")]
     cells.append((f"events kept ({', '.join(result.types)})", totals["events"]))
     yield Table(("", "count"), cells)
-    if totals["corrupt"]:
-        yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
     runs = list(_runs(result.not_whole))
     for first, *later in runs[:_MOST_RUNS]:
         hours = " to ".join(map(_name, (first, *later[-1:])))
@@ -196,19 +194,13 @@ def _paired(result: PairResult) -> Iterator[Block]:
 @renders(Repair)
 def _mended(result: Repair) -> Iterator[Block]:
     kept = f"{count(result.kept, 'intact reply')} kept"
-    yield Line(f"{result.directory}: {kept}, {len(result.lost):,} lost.")
+    yield Line(f"{result.directory}: {count(result.flaws, 'damaged place')}, {kept}.")
     for path in result.aside:
         yield Line(f"  The damaged file is kept as {path}")
-    for lost in result.lost:
-        owner = f" of #{lost.number}" if lost.number is not None else ""
-        part = lost.part or "replies"
-        yield Line(f"  {lost.file} at byte {lost.offset}: {part}{owner} ({lost.reason})")
     parent = result.directory.parent
-    mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
-    if result.backups:
-        yield Line(f"  Only the backup still has these: {mine} --from-backup PATH")
-    elif parent.parent.name == "raw":
-        yield Line(f"  {mine} fetches them again.")
+    if parent.parent.name == "raw":
+        mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
+        yield Line(f"  {mine} fetches what is lost; add --from-backup PATH for that of a backup.")
 
 
 @renders(TableCounts)

@@ -12,7 +12,7 @@ import platform
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import redirect_stdout
 from functools import partial
@@ -60,7 +60,7 @@ class Engine:
     def close(self) -> None:
         """Free what the engine holds."""
 
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         """Yield the result of each unit, in the order of units, as soon as it is there.
 
         Few units are in flight at once, so a slow reader holds the work back. `work` is a
@@ -160,7 +160,7 @@ class RayCluster(Engine):
         """How many GPUs that machine has now which has the most."""
         return max((float(node["Resources"].get("GPU", 0)) for node in self._nodes()), default=0.0)
 
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         """Yield the result of each unit, in the order of units; see `Engine.map`."""
         waiting: deque[Submitted[R]] = deque()
         try:
@@ -274,7 +274,7 @@ def open_engine(execution: Execution, processes: int | None = None) -> Engine:
 
 
 class _InProcess(Engine):
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         for unit in units:
             yield do(work, unit)
 
@@ -290,7 +290,7 @@ class _Pool(Engine):
     def close(self) -> None:
         self._pool.close()
 
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         waiting: deque[Future[R]] = deque()
         at: T | None = None
         try:

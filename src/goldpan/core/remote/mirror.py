@@ -173,12 +173,6 @@ class Mirror:
         """Hold a lock on all machines, with the newest of the store, and push at the end."""
         lease = Lease(self._store, name)
         while owner := lease.acquire():
-            if busy is not None and lease.ends is not None:
-                locked = name.removesuffix("/lock")
-                raise type(busy)(
-                    f"{owner} was killed before it gave back the lock on {locked}",
-                    f"Run the same command after {lease.ends:%H:%M:%S} UTC, when the lock ends",
-                )
             if busy is not None:
                 raise type(busy)(f"{busy.problem}: {owner}", busy.remedy)
             time.sleep(_SECONDS_BETWEEN_TRIES)

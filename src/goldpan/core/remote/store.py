@@ -18,10 +18,9 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import msgspec
 
@@ -203,7 +202,6 @@ class Lease:
     def __init__(self, store: ObjectStore, name: str, seconds: float | None = None) -> None:
         self.name = name
         self.lost = False
-        self.ends: datetime | None = None
         self._store = store
         self._key = f"locks/{name}.json"
         self._seconds = SECONDS if seconds is None else seconds
@@ -212,10 +210,7 @@ class Lease:
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> str | None:
-        """Take the lock; return who has it where it is not free.
-
-        Where that is a process of this machine that has ended, `ends` says until when it is kept.
-        """
+        """Take the lock; return who has it, and until when at least, where it is not free."""
         self._store.prove_conditions()
         lock = self._store.read(self._key)
         if lock is None:
@@ -224,8 +219,7 @@ class Lease:
             held = _read(lock)
             ends = lock.modified + timedelta(seconds=min(held.seconds, _MOST_SECONDS))
             if held.owner and self._store.now() <= ends:
-                self.ends = ends if held.is_gone() else None
-                return held.owner
+                return f"{held.owner}, until {ends:%H:%M:%S} UTC unless it goes on"
             self._etag = self._store.replace(self._key, self._content(), lock.etag)
         return None if self._etag else "another machine"
 
@@ -257,8 +251,7 @@ class Lease:
 
     def _content(self) -> bytes:
         owner = f"{_user()} on {socket.gethostname()} (process {os.getpid()})"
-        renewal = uuid.uuid4().hex
-        return msgspec.json.encode(_Held(owner, self._seconds, _machine(), os.getpid(), renewal))
+        return msgspec.json.encode(_Held(owner, self._seconds, uuid.uuid4().hex))
 
 
 _FREE = b'{"owner":null}'
@@ -269,22 +262,8 @@ class _Held(msgspec.Struct, frozen=True):
 
     owner: str | None
     seconds: float = SECONDS
-    machine: str = ""
-    process: int = 0
     renewal: str = ""
     """Drawn anew each time, so that no two have the same ETag."""
-
-    def is_gone(self) -> bool:
-        """Tell whether the holder was a process of this machine that has ended."""
-        if self.process <= 0 or self.machine != _machine():
-            return False
-        try:
-            os.kill(self.process, 0)
-        except ProcessLookupError:
-            return True
-        except (PermissionError, OverflowError):
-            return False
-        return False
 
 
 def _read(lock: RemoteObject) -> _Held:
@@ -292,16 +271,6 @@ def _read(lock: RemoteObject) -> _Held:
         return msgspec.json.decode(lock.body, type=_Held)
     except msgspec.DecodeError:
         return _Held("somebody")
-
-
-def _machine() -> str:
-    """Return what tells this machine, since it was started, and its process numbers from others."""
-    parts = [socket.gethostname()]
-    for name in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
-        with suppress(OSError):  # only Linux has them
-            path = Path(name)
-            parts.append(path.readlink().name if path.is_symlink() else path.read_text().strip())
-    return " ".join(parts)
 
 
 def _user() -> str:

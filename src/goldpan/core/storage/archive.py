@@ -10,7 +10,7 @@ damage, and is told. No record holds a credential: request headers are never kep
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from goldpan.core.storage.run_file import (
     DIGEST,
     EARLIER,
     END,
+    REPAIRED,
     SEAL,
     Flaw,
     Record,
@@ -40,10 +41,10 @@ __all__ = ["Archive", "Record", "find_flaws", "lost_replies", "run_files", "scan
 class Archive:
     """The raw replies of one repository; open it for writing only under the workspace's lock.
 
-    Raises `WorkspaceError` where a file is damaged.
+    Raises `WorkspaceError` where a file is damaged, but for those that a repair has in hand.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, mending: Collection[Path] = ()) -> None:
         self.directory = directory
         self._file: int | None = None
         self._path: Path | None = None
@@ -51,7 +52,7 @@ class Archive:
         self._run = 0
         self._digests: list[bytes] = []
         scans = scan_runs(directory)
-        flaws = list(find_flaws(directory, scans))
+        flaws = [flaw for flaw in find_flaws(directory, scans) if flaw.path not in mending]
         if flaws:
             raise damaged(flaws[0], len(flaws) - 1)
         self.records = [record for run in scans for record in run.records]
@@ -175,9 +176,10 @@ def scan_runs(directory: Path) -> list[Scan]:
 
 def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
     """Yield what is damaged in an archive, as far as the headers of its records tell."""
-    seals: dict[str, Any] = {}
-    for run in scans:
-        seals |= run.records[0].meta.get(EARLIER, {}) if run.records else {}
+    sealing = [run.records[0].meta for run in scans if run.records]
+    seals: Mapping[str, Seal] = next(
+        (meta[EARLIER] for meta in reversed(sealing) if EARLIER in meta), {}
+    )
     for name in sorted(seals.keys() - {run.path.name for run in scans}):
         yield Flaw(directory / name, 0, 0, "the file is gone")
     for index, run in enumerate(scans):
@@ -188,9 +190,7 @@ def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
             continue
         own = run.records[-1].end if run.records else 0
         seal = seals.get(run.path.name)
-        if run.flaws or _repaired(run):
-            continue
-        if seal is not None and seal != seal_of([record.digest for record in run.records]):
+        if not run.flaws and seal not in (None, seal_of([each.digest for each in run.records])):
             reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
             yield Flaw(run.path, own, own, reason)
 
@@ -199,21 +199,22 @@ def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int]
     """Return the first run that no longer begins with what was sealed, and how many records.
 
     The end of the newest run may be cut off as if by a kill: only what was made of it can tell.
-    A run that was repaired since tells itself what it lost.
+    What a repair has lost was told then.
     """
-    runs = {scan.path.name: scan for scan in scan_runs(directory)}
+    scans = scan_runs(directory)
+    mended = {
+        name
+        for run in scans
+        for record in run.records
+        if record.meta["part"] == REPAIRED
+        for name in record.meta["files"]
+    }
+    runs = {run.path.name: run.records for run in scans}
     for name, seal in seals.items():
-        run = runs.get(name)
-        if run and _repaired(run):
-            continue
-        records = run.records[: seal[0]] if run else ()
-        if seal_of([record.digest for record in records]) != seal:
+        records = runs.get(name, ())[: seal[0]]
+        if name not in mended and seal_of([record.digest for record in records]) != seal:
             return directory / name, int(seal[0])
     return None
-
-
-def _repaired(run: Scan) -> bool:
-    return any(record.meta["part"] == "repaired" for record in run.records)
 
 
 def _broken(record: Record) -> Flaw | None:

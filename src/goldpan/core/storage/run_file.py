@@ -29,6 +29,8 @@ from goldpan.core.errors import WorkspaceError
 
 END = "end"
 """The part of the record that seals a run."""
+REPAIRED = "repaired"
+"""The part of the record of a repair, with the names of its `files`."""
 SEAL, EARLIER = "seal", "earlier"
 """Keys of a record's meta: the seal of its own run, and the seals of earlier runs by file."""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +22,12 @@ from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
-from goldpan.miners.gharchive.sources import ArchiveRequest, Downloads, is_address, units_of_folder
+from goldpan.miners.gharchive.sources import (
+    ArchiveRequest,
+    fetched_hours,
+    hours_of_folder,
+    is_address,
+)
 from goldpan.miners.gharchive.store import (
     READER,
     ArchiveStore,
@@ -101,14 +105,14 @@ def mine_archive(
             _drop_download(archive_store, report)  # of a run that was killed at this very hour
         if reused:
             reporter.note(f"{count(reused, 'hour')} already downloaded; {len(hours):,} to read")
-        source: AbstractContextManager[Sequence[HourUnit]] = (
-            Downloads(request, hours, archive_store, settings, pace or Pace(), reporter.note)
+        units = (
+            fetched_hours(request, hours, archive_store, settings, pace or Pace(), reporter.note)
             if folder is None
-            else nullcontext(units_of_folder(folder, hours, workspace.root, request.types))
+            else hours_of_folder(folder, hours, workspace.root, request.types)
         )
         try:
-            with source as units:
-                for report in _read(request, units, reporter):
+            with contextlib.closing(units):
+                for report in _read(request, units, len(hours), reporter):
                     reports[report.hour] = report
                     _drop_download(archive_store, report)
         except BaseException:  # Ctrl-C too: hours read so far are kept, whatever ends the run
@@ -142,14 +146,14 @@ def _reusable_reports(
 
 
 def _read(
-    request: ArchiveRequest, units: Sequence[HourUnit], reporter: Reporter
+    request: ArchiveRequest, units: Iterable[HourUnit], number: int, reporter: Reporter
 ) -> Iterator[HourReport]:
-    if not units:
+    if not number:
         return
-    processes = min(request.execution.workers, len(units))
+    processes = min(request.execution.workers, number)
     with (
         open_engine(request.execution, processes) as engine,
-        reporter.task("Hours", len(units)) as task,
+        reporter.task("Hours", number) as task,
     ):
         for report in engine.map(read_hour, units):
             task.advance()

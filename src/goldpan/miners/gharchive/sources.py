@@ -6,15 +6,15 @@ so the remains of a stopped run are never taken for an hour. Requests carry no c
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Self, overload
+from threading import Event
 from urllib.parse import urlsplit
 
 import httpx
@@ -51,86 +51,6 @@ class ArchiveRequest:
     keep_downloads: bool = False
 
 
-class _NotFetchedError(Exception):
-    """A file that cannot be fetched, and the state of its hour."""
-
-    def __init__(self, state: State, reason: str) -> None:
-        super().__init__(state, reason)
-        self.state, self.reason = state, reason
-
-
-class _TryAgainError(Exception):
-    """A failure that may pass; `after` is how long the server asks to wait."""
-
-    def __init__(self, problem: str, after: float = 0.0) -> None:
-        super().__init__(problem)
-        self.after = after
-
-
-async def _fetch(
-    http: httpx.AsyncClient,
-    url: str,
-    target: Path,
-    *,
-    retries: int,
-    pace: Pace,
-    note: Callable[[str], None],
-) -> None:
-    """Fetch a file to `target`, trying again with growing pauses where that may help.
-
-    Raises `_NotFetchedError`, and `WorkspaceError` where the file cannot be written.
-    """
-    part = target.with_name(target.name + ".part")
-    problem = ""
-    for failures in range(1, retries + 1):
-        try:
-            await _fetch_once(http, url, part)
-            part.replace(target)
-            return
-        except _TryAgainError as error:
-            problem, after = str(error), error.after
-        except httpx.HTTPError as error:
-            problem, after = f"{type(error).__name__}: {error}".rstrip(": "), 0.0
-        except httpx.InvalidURL as error:
-            raise _NotFetchedError("failed", str(error)) from None
-        except OSError as error:
-            raise WorkspaceError(
-                f"{part} cannot be written: {error.strerror or error}",
-                "Free some space and run the same command again: it resumes where it stopped",
-            ) from None
-        if failures < retries:
-            pause = max(jittered(pace.pause(failures)), min(after, _LONGEST_WAIT))
-            if pause > _SILENT:
-                note(f"{target.name} cannot be fetched now ({problem}): waiting {pause:.0f} s")
-            await asyncio.sleep(pause)
-    part.unlink(missing_ok=True)
-    raise _NotFetchedError("failed", f"{problem}, {retries} times")
-
-
-async def _fetch_once(http: httpx.AsyncClient, url: str, part: Path) -> None:
-    async with http.stream("GET", url) as response:
-        status = response.status_code
-        if status in (404, 410):
-            raise _NotFetchedError("missing", f"HTTP {status}")
-        if status in (408, 429) or status >= 500:
-            raise _TryAgainError(f"HTTP {status}", retry_after(response.headers) or 0.0)
-        if status != 200:
-            raise _NotFetchedError("failed", f"HTTP {status}")
-        announced, received = response.headers.get("content-length"), 0
-        with part.open("wb") as file:
-            async for chunk in response.aiter_raw(_CHUNK):
-                received += len(chunk)
-                if received > _LARGEST:
-                    too_large = f"the file is larger than {_LARGEST:,} bytes"
-                    raise _NotFetchedError("failed", too_large)
-                file.write(chunk)
-    if announced is not None and announced != str(received):
-        raise _TryAgainError(f"{received:,} bytes came where {announced} were announced")
-
-
-_FAILURES_IN_A_ROW = 3
-
-
 def is_address(source: str) -> bool:
     """Tell whether a source is a web address; raises `UsageError` for a bad one or no folder."""
     if "://" not in source:
@@ -153,119 +73,151 @@ def is_address(source: str) -> bool:
     return True
 
 
-def units_of_folder(
+def hours_of_folder(
     folder: Path, hours: Sequence[datetime], workspace: Path, types: tuple[str, ...]
-) -> list[HourUnit]:
-    """Return the hours to read out of a folder; files stay where they are."""
-    return [
-        HourUnit(hour, workspace, types, path)
-        if (path := folder / file_name(hour)).is_file()
-        else HourUnit(hour, workspace, types, reason="no such file in the source")
-        for hour in hours
-    ]
+) -> Generator[HourUnit, None, None]:
+    """Yield the hours to read out of a folder; files stay where they are."""
+    for hour in hours:
+        path = folder / file_name(hour)
+        if path.is_file():
+            yield HourUnit(hour, workspace, types, path)
+        else:
+            yield HourUnit(hour, workspace, types, reason="no such file in the source")
 
 
-class Downloads(Sequence[HourUnit]):
-    """The hours of a server: an item waits until it is fetched, and has the next ones fetched.
+_FAILURES_IN_A_ROW = 3
 
-    So reading and fetching go on at once, and on disk lie only files that are soon to be read.
-    Use it as a context manager; leaving it cancels downloads under way.
+
+class _FetchError(Exception):
+    """A file that was not fetched, the state of its hour, and how long to wait before more tries.
+
+    Without a time, trying again cannot help.
     """
 
-    def __init__(
-        self,
-        request: ArchiveRequest,
-        hours: Sequence[datetime],
-        store: ArchiveStore,
-        settings: Settings,
-        pace: Pace,
-        note: Callable[[str], None],
-    ) -> None:
-        self._request = request
-        self._hours = hours
-        self._store = store
-        self._settings = settings
-        self._pace = pace
-        self._note = note
-        self._notes: SimpleQueue[str] = SimpleQueue()
-        self._units: dict[int, Future[HourUnit]] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._gate = asyncio.Semaphore(settings.concurrency)
-        self._http = httpx.AsyncClient(
-            verify=shared_context(),
-            timeout=settings.timeout,
-            follow_redirects=True,
-            max_redirects=_MOST_REDIRECTS,
-            headers={"User-Agent": f"goldpan/{__version__}", "Accept-Encoding": "identity"},
-            limits=httpx.Limits(max_connections=settings.concurrency, keepalive_expiry=30),
-        )
-        self._failed = 0
+    def __init__(self, state: State, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.state, self.reason, self.after = state, reason, after
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+def fetched_hours(
+    request: ArchiveRequest,
+    hours: Sequence[datetime],
+    store: ArchiveStore,
+    settings: Settings,
+    pace: Pace,
+    note: Callable[[str], None],
+) -> Generator[HourUnit, None, None]:
+    """Yield the hours of a server in order, while the next ones are fetched.
 
-    def __len__(self) -> int:
-        return len(self._hours)
-
-    @overload
-    def __getitem__(self, index: int) -> HourUnit: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[HourUnit]: ...
-
-    def __getitem__(self, index: int | slice) -> HourUnit | Sequence[HourUnit]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        ahead = 2 * self._settings.concurrency
-        for position in range(index, min(index + ahead + 1, len(self))):
-            if position not in self._units:
-                self._units[position] = asyncio.run_coroutine_threadsafe(
-                    self._fetch(self._hours[position]), self._loop
-                )
-        unit = self._units[index]
-        while not wait((unit,), timeout=1.0).done:
-            while not self._notes.empty():  # of the other thread
-                self._note(self._notes.get())
-        return unit.result()
-
-    async def _fetch(self, hour: datetime) -> HourUnit:
-        root, types, stored = self._store.root.parent, self._request.types, self._store.stored(hour)
-        target = stored if self._request.keep_downloads else self._store.download(hour)
-        async with self._gate:
-            if not (stored.exists() or target.exists()):
-                try:
-                    await self._fetch_file(file_name(hour), target)
-                except _NotFetchedError as error:
-                    return HourUnit(hour, root, types, state=error.state, reason=error.reason)
-        return HourUnit(hour, root, types, stored if stored.exists() else target)
-
-    async def _fetch_file(self, name: str, target: Path) -> None:
-        if self._failed >= _FAILURES_IN_A_ROW:
-            raise _NotFetchedError("failed", "not asked for: the server failed too often")
-        make_directory(target.parent)
-        url = f"{self._request.source.rstrip('/')}/{name}"
-        retries, pace = self._settings.retries, self._pace
+    So reading and fetching go on at once, and on disk lie only files that are soon to be read.
+    Closing the iterator ends the downloads under way.
+    """
+    pool = ThreadPoolExecutor(settings.concurrency)
+    waiting: deque[Future[HourUnit]] = deque()
+    remaining = iter(hours)
+    with httpx.Client(
+        verify=shared_context(),
+        timeout=settings.timeout,
+        follow_redirects=True,
+        max_redirects=_MOST_REDIRECTS,
+        headers={"User-Agent": f"goldpan/{__version__}", "Accept-Encoding": "identity"},
+    ) as http:
+        downloads = _Downloads(http, request, store, settings.retries, pace)
         try:
-            await _fetch(self._http, url, target, retries=retries, pace=pace, note=self._notes.put)
-            self._failed = 0
-        except _NotFetchedError as error:
-            self._failed = self._failed + 1 if error.state == "failed" else 0
-            raise
+            while True:
+                for hour in islice(remaining, 2 * settings.concurrency + 1 - len(waiting)):
+                    waiting.append(pool.submit(downloads.fetch, hour))
+                if not waiting:
+                    return
+                unit = waiting.popleft()
+                while not wait((unit,), timeout=1.0).done:
+                    while not downloads.notes.empty():  # of the other threads
+                        note(downloads.notes.get())
+                yield unit.result()
+        finally:
+            downloads.is_over.set()
+            pool.shutdown(cancel_futures=True)
 
-    async def _end(self) -> None:
-        own = asyncio.current_task()
-        tasks = [task for task in asyncio.all_tasks() if task is not own]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._http.aclose()
+
+@dataclass(slots=True)
+class _Downloads:
+    """Fetches hours, in several threads."""
+
+    http: httpx.Client
+    request: ArchiveRequest
+    store: ArchiveStore
+    retries: int
+    pace: Pace
+    notes: SimpleQueue[str] = field(default_factory=SimpleQueue)
+    is_over: Event = field(default_factory=Event)
+    failed: int = 0
+    """How many hours in a row could not be fetched."""
+
+    def fetch(self, hour: datetime) -> HourUnit:
+        """Return an hour to read, fetched unless it is here."""
+        root, types, stored = self.store.root.parent, self.request.types, self.store.stored(hour)
+        target = stored if self.request.keep_downloads else self.store.download(hour)
+        path = stored if stored.exists() else target
+        try:
+            if not path.exists():
+                self._fetch(file_name(hour), target)
+        except _FetchError as error:
+            self.failed = self.failed + 1 if error.state == "failed" else 0
+            return HourUnit(hour, root, types, state=error.state, reason=error.reason)
+        return HourUnit(hour, root, types, path)
+
+    def _fetch(self, name: str, target: Path) -> None:
+        """Fetch a file, trying again with growing pauses where that may help."""
+        if self.failed >= _FAILURES_IN_A_ROW:
+            raise _FetchError("failed", "not asked for: the server failed too often")
+        make_directory(target.parent)
+        part = target.with_name(f"{target.name}.part")
+        for failures in range(1, self.retries + 1):
+            try:
+                self._fetch_once(f"{self.request.source.rstrip('/')}/{name}", part)
+                part.replace(target)
+                self.failed = 0
+                return
+            except _FetchError as error:
+                failure = error
+            except httpx.HTTPError as error:
+                problem = f"{type(error).__name__}: {error}".rstrip(": ")
+                failure = _FetchError("failed", problem, 0.0)
+            except OSError as error:
+                raise WorkspaceError(
+                    f"{part} cannot be written: {error.strerror or error}",
+                    "Free some space and run the same command again: it resumes where it stopped",
+                ) from None
+            if failure.after is None:
+                raise failure
+            if failures < self.retries:
+                pause = jittered(self.pace.pause(failures))
+                pause = max(pause, min(failure.after, _LONGEST_WAIT))
+                if pause > _SILENT:
+                    reason = f"({failure.reason}): waiting {pause:.0f} s"
+                    self.notes.put(f"{name} cannot be fetched now {reason}")
+                self.is_over.wait(pause)
+        part.unlink(missing_ok=True)
+        raise _FetchError("failed", f"{failure.reason}, {self.retries} times")
+
+    def _fetch_once(self, url: str, part: Path) -> None:
+        with self.http.stream("GET", url) as response:
+            status = response.status_code
+            if status in (404, 410):
+                raise _FetchError("missing", f"HTTP {status}")
+            if status in (408, 429) or status >= 500:
+                after = retry_after(response.headers) or 0.0
+                raise _FetchError("failed", f"HTTP {status}", after)
+            if status != 200:
+                raise _FetchError("failed", f"HTTP {status}")
+            announced, received = response.headers.get("content-length"), 0
+            with part.open("wb") as file:
+                for chunk in response.iter_raw(_CHUNK):
+                    received += len(chunk)
+                    if received > _LARGEST or self.is_over.is_set():
+                        too_large = f"the file is larger than {_LARGEST:,} bytes"
+                        raise _FetchError("failed", too_large)
+                    file.write(chunk)
+        if announced is not None and announced != str(received):
+            problem = f"{received:,} bytes came where {announced} were announced"
+            raise _FetchError("failed", problem, 0.0)

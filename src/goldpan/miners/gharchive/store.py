@@ -5,7 +5,6 @@ An hour's report stands in the footer of its own file, and in one table over all
 WORKSPACE/gharchive/
 ├── 2022-01-31-5.parquet     an hour's events, with a report in the footer
 ├── hours.parquet            a row an hour
-├── corrupt/                 lines that are no events, as JSON lines a file an hour
 └── downloads/               files on their way; kept ones with --keep-downloads
 """
 
@@ -91,10 +90,6 @@ class ArchiveStore:
     def events(self, hour: datetime) -> Path:
         """Return the file of an hour's events."""
         return self.root / f"{hour_name(hour)}.parquet"
-
-    def corrupt(self, hour: datetime) -> Path:
-        """Return the file of an hour's corrupt lines."""
-        return self.root / "corrupt" / f"{hour_name(hour)}.jsonl"
 
     def download(self, hour: datetime) -> Path:
         """Return where an hour's file lies until it is read."""

@@ -8,8 +8,6 @@ from typing import Literal
 
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.core.settings.config import Settings, repository_name
-from goldpan.core.storage.parquet import open_tables
-from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
@@ -129,46 +127,39 @@ def _absent(repo: str, problem: str) -> RepositoryError:
 
 
 _MOST_NAMES = 100
-_CANDIDATES = """
-SELECT name, count(*) AS uses FROM (
-  SELECT target_repo AS name FROM refs UNION ALL SELECT repo FROM refs
-) WHERE name LIKE '%_/_%' AND name NOT LIKE '%/%/%' AND lower(name) <> lower($repo)
-  AND (split_part(lower(name), '/', 1) = split_part(lower($repo), '/', 1)
-    OR split_part(lower(name), '/', 2) = split_part(lower($repo), '/', 2))
-GROUP BY name ORDER BY uses DESC, name LIMIT $most
-"""
 _NOT_OURS = ("NOT_FOUND", "FORBIDDEN")
 _WITHOUT_TOKEN = 5  # names that are asked for one by one, where 60 requests an hour are all
 
 
-def candidate_names(workspace: WorkspaceLayout, repo: str) -> list[str]:
+def candidate_names(uses: Mapping[str, int], repo: str) -> list[str]:
     """Return other names that links use and that may once have been this repository's.
 
     They share its owner or its name with it; the most used ones come first.
     """
-    with open_tables(workspace, repo, ("references",)) as connection:
-        rows = connection.execute(_CANDIDATES, {"repo": repo, "most": _MOST_NAMES}).fetchall()
-    return [str(name) for name, _ in rows]
+    own = repo.lower().split("/")
+    near = []
+    for name in uses:
+        parts = name.lower().split("/")
+        if len(parts) == 2 and all(parts) and parts != own and not {*parts}.isdisjoint(own):
+            near.append(name)
+    return sorted(near, key=lambda name: (-uses[name], name))[:_MOST_NAMES]
 
 
 async def ask_former_names(
-    github: GitHub, journal: Journal, workspace: WorkspaceLayout, repo: str
-) -> bool:
-    """Ask GitHub which other names that the texts use lead to this repository.
+    github: GitHub, journal: Journal, repo: str, names: Sequence[str]
+) -> None:
+    """Ask GitHub which of these names lead to the repository; each is asked for once.
 
-    Names are asked for once. Returns whether there are new ones, so that the tables change;
-    raises `NoAnswerError` where GitHub did not tell.
+    Raises `NoAnswerError` where GitHub did not tell.
     """
-    known = journal.asked_names
-    names = [name for name in candidate_names(workspace, repo) if name not in known]
+    names = [name for name in names if name not in journal.state.asked_names]
     names = names if github.pool.named else names[:_WITHOUT_TOKEN]
     if not names:
-        return False
+        return
     ask = _by_graphql if github.pool.named else _by_rest
     names_now = await ask(github, names)
     former = {old: new for old, new in names_now.items() if new.lower() == repo.lower()}
     journal.mark("former", asked=names, names=former)
-    return bool(former)
 
 
 async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:

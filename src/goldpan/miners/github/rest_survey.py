@@ -303,7 +303,7 @@ def stamp(moment: datetime | None) -> str | None:
 def _finished_until(journal: Journal, limit: str | None) -> str | None:
     """Return when the last REST run that read all of these lists began, by GitHub's clock."""
     runs: dict[int, dict[str, Record]] = defaultdict(dict)
-    ends = {record.sequence for record in journal.ends}
+    ends = {record.sequence for record in journal.state.ends}
     for record in journal.archive.records:
         part = record.meta["part"]
         if part == "failed" and record.meta["number"] is None:

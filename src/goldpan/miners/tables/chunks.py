@@ -5,7 +5,8 @@ Worker processes load this module and what it needs, and nothing else. One merge
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -99,8 +100,16 @@ class Chunk:
     pulls: frozenset[int]
 
 
-def parse_chunk(chunk: Chunk) -> int:
-    """Parse a chunk's records and write its part files; returns how many records it held."""
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """How many records a chunk held, and how often their references name other repositories."""
+
+    records: int
+    names: Counter[str]
+
+
+def parse_chunk(chunk: Chunk) -> Parsed:
+    """Parse a chunk's records and write its part files."""
     rows = Rows(chunk.repo, chunk.hosts)
     with without_collection():
         for path, records in groupby(chunk.records, key=attrgetter("path")):
@@ -109,7 +118,14 @@ def parse_chunk(chunk: Chunk) -> int:
                     rows.begin(record.sequence)
                     _parse(rows, record, record.read_from(file), chunk.pulls)
         write_parts(chunk.directory, chunk.index, rows.tables())
-    return len(chunk.records)
+        references = (*rows.facets["links"], *rows.facets["mentions"])
+        return Parsed(len(chunk.records), _names(references, chunk.repo))
+
+
+def _names(references: Iterable[tuple[Any, ...]], own: str) -> Counter[str]:
+    """Count the repositories at the ends of references, but the one whose they are."""
+    ends = Counter(end for source, _, target, *_ in references for end in (source, target))
+    return Counter({end: n for end, n in ends.items() if isinstance(end, str) and end != own})
 
 
 def _parse(rows: Rows, record: Record, body: bytes, pulls: frozenset[int]) -> None:

@@ -5,14 +5,12 @@ They are found by the records' metas alone, so nothing is unpacked.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
 from goldpan.core.storage.archive import Record
-from goldpan.miners.journal_state import JournalState, Open, displayed_part
-from goldpan.miners.tables.rows import PART_OF_RECORD
+from goldpan.miners.journal_state import JournalState, Open
 
 NOT_YET = "not fetched yet: run the same mine command again"
 
@@ -27,10 +25,14 @@ _AT_MOST = 3  # losses that one row's reason names
 class CurrentRecords:
     """The current part of a repository's archive."""
 
-    floors: dict[str, dict[int, int]]
-    """Part and number to the record before which rows are superseded; of `entry`, to its newest."""
-    begun: dict[str, dict[int, int]]
-    """The same to where the runs began that the floors lie in."""
+    entry: dict[int, int]
+    """The newest observation of each entry: the record that it lies in."""
+    whole: dict[int, int]
+    """The record in which all of an entry was read at once."""
+    walked: dict[str, dict[int, int]]
+    """Part and number to the record where a list of an entry was read alone since."""
+    runs: list[int]
+    """The records with which runs begin."""
     skipped: set[int] = field(default_factory=set)
     """Records of lists that were not read to the end while an older complete one exists, and of
     entries of a backup that a newer copy supersedes."""
@@ -54,21 +56,18 @@ class CurrentRecords:
 
 def find_current_records(state: JournalState) -> CurrentRecords:
     """Find the records that count."""
-    records = state.records
-    floors = {**state.floors, "entry": state.entry}
     live = CurrentRecords(
-        floors,
-        {
-            part: {n: state.runs[records[s].run] for n, s in sequences.items()}
-            for part, sequences in floors.items()
-        },
+        state.entry,
+        state.whole,
+        state.walked,
+        sorted(state.runs.values()),
         seen=set(state.entry),
         is_limited=state.since is not None,
         skipped=set(state.skipped),
     )
     for walk, sequences in state.walks.items():
         number, part, *_ = walk
-        if walk not in state.complete and number in state.floors[part]:
+        if walk not in state.complete and state.floor(part, number) >= 0:
             live.skipped.update(sequences)
     listing = max(
         filter(None, (_newest_sweep(state, ("issue", "pull")), *state.listings)),
@@ -94,7 +93,7 @@ def find_current_records(state: JournalState) -> CurrentRecords:
     }
     live.open = {
         (number, part): trouble
-        for (number, part), trouble in (_open(state, listed) | _lost(state)).items()
+        for (number, part), trouble in _open(state, listed).items()
         if number not in live.deleted
     }
     return live
@@ -149,14 +148,14 @@ def _open(state: JournalState, listed: set[int]) -> dict[tuple[int | None, str],
             troubles[number, part] = pending
     for number in state.listed:
         for part in ("timeline", "files") if state.listed[number] else ("timeline",):
-            if number not in state.floors[part]:
+            if state.floor(part, number) < 0:
                 troubles[number, part] = pending
     for (entry, part), (record, trouble) in state.failures.items():
         if entry is None:
             # A later run reads again whatever list a run could not read to its end.
             still = record.run == state.records[-1].run
         else:
-            still = record.sequence > state.fetched.get(entry, -1)
+            still = record.sequence > state.whole.get(entry, -1)
             if (entry, part) not in troubles:
                 still &= record.sequence > state.solved.get((entry, part), -1)
             if part == "entry":
@@ -164,18 +163,6 @@ def _open(state: JournalState, listed: set[int]) -> dict[tuple[int | None, str],
         if still:
             troubles[entry, part] = trouble
     return troubles
-
-
-def _lost(state: JournalState) -> dict[tuple[int | None, str], Open]:
-    """Return the replies that damage took from the archive and no run asked for since."""
-    reasons: dict[tuple[int | None, str], list[str]] = defaultdict(list)
-    for number, part, reason in state.lost:
-        if number is None:
-            key = part if part in LISTS else "replies"
-        else:
-            key = displayed_part(PART_OF_RECORD.get(part, part))
-        reasons[number, key].append(reason)
-    return {key: Open("failed", joined(of_key)) for key, of_key in reasons.items()}
 
 
 def joined(reasons: Sequence[str]) -> str:
@@ -187,8 +174,8 @@ def joined(reasons: Sequence[str]) -> str:
 
 def _was_read_since(state: JournalState, number: int, part: str) -> bool:
     """Tell whether REST has read a list anew that a GraphQL reply left open."""
-    fetched = state.fetched[number]
+    whole = state.whole[number]
     if part in ("entry", "labels"):
-        return state.entry[number] > fetched
+        return state.entry[number] > whole
     listed = "timeline" if part in ("comments", "reviews") else part
-    return state.floors.get(listed, {}).get(number, -1) > fetched
+    return state.walked.get(listed, {}).get(number, -1) > whole

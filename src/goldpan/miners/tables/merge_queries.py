@@ -23,7 +23,7 @@ from goldpan.core.schemas import (
     REFERENCES,
     TableSchema,
 )
-from goldpan.miners.journal_state import RELATIONS
+from goldpan.miners.journal_state import FLOORED, RELATIONS
 from goldpan.miners.tables.ledger import LEDGER_ROWS, PAGES, floor_of
 from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, NOBODY, STATE_COLUMNS
 
@@ -84,8 +84,14 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-_FLOOR = """
-SELECT * FROM floors WHERE number >= $first AND number < $end
+_IN_RANGE = "number >= $first AND number < $end"
+_FLOOR = f"""
+SELECT * FROM (
+  SELECT number, part, max(sequence) AS sequence FROM (
+    SELECT number, unnest({list(FLOORED)}) AS part, sequence FROM whole WHERE {_IN_RANGE}
+    UNION ALL SELECT number, part, sequence FROM walked WHERE {_IN_RANGE}
+  ) GROUP BY number, part
+) f ASOF JOIN runs ON f.sequence >= runs.begun
 """
 _ENTRY = f"""
 SELECT r.* FROM raw_entry r ANTI JOIN gone USING (number)

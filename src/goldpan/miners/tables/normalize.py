@@ -9,11 +9,13 @@ that the largest does not come last.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -36,7 +38,7 @@ from goldpan.core.values import Execution
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.journal_state import JournalState, Open
-from goldpan.miners.tables.chunks import PARSED, Chunk, parse_chunk, parsed_ranges, range_of
+from goldpan.miners.tables.chunks import PARSED, Chunk, Parsed, parse_chunk, parsed_ranges, range_of
 from goldpan.miners.tables.columns import array_of
 from goldpan.miners.tables.current_records import CurrentRecords, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
@@ -109,18 +111,22 @@ def normalize(
     """
     archive = archive or Archive(workspace.raw(repo))
     state, seals = JournalState(archive.records), archive.seals()
+    facts, live = facts_of(workspace, repo, state), find_current_records(state)
+    with Parsing(workspace, facts, workers, frozenset(state.pulls)) as parsing:
+        parsing.add_current(state, live)
+        del archive, state  # merging needs the memory
+        parsing.parse(reporter)
+        return parsing.publish(repo, facts, live, seals, reporter)
+
+
+def facts_of(workspace: WorkspaceLayout, repo: str, state: JournalState) -> Facts:
+    """Return a repository's newest facts; raises `WorkspaceError` if nothing was mined yet."""
     facts = read_facts(state)
     if facts is None:
         raise WorkspaceError(
             f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    live = find_current_records(state)
-    with Parsing(workspace, facts, workers, frozenset(state.pulls)) as parsing:
-        for record in state.records:
-            if record.sequence not in live.skipped:
-                parsing.add(record, alone=record.run in state.without_issues)
-        del archive, state  # merging needs the memory
-        return parsing.publish(repo, facts, live, seals, reporter)
+    return facts
 
 
 class Parsing:
@@ -145,7 +151,9 @@ class Parsing:
         self._batch: list[Record] = []
         self._bytes = self._index = self._count = 0
         self._unstarted: list[Chunk] = []  # until there is work for more than one process
-        self._running: list[Future[int]] = []
+        self._running: list[Future[Parsed]] = []
+        self.names = Counter[str]()
+        """How often references name other repositories, known once all is parsed."""
 
     def __enter__(self) -> Self:
         self._scratch = self._stack.enter_context(self._workspace.scratch())
@@ -167,6 +175,12 @@ class Parsing:
         if self._bytes >= _CHUNK_BYTES:
             self._cut()
 
+    def add_current(self, state: JournalState, live: CurrentRecords) -> None:
+        """Take the records of an archive that count."""
+        for record in state.records:
+            if record.sequence not in live.skipped:
+                self.add(record, alone=record.run in state.without_issues)
+
     def publish(
         self,
         repo: str,
@@ -175,13 +189,10 @@ class Parsing:
         seals: Mapping[str, Seal],
         reporter: Reporter,
     ) -> dict[str, int]:
-        """Parse the remaining records, merge the tables, publish them and return their row counts.
+        """Merge the tables, publish them and return their row counts.
 
         `seals` are those of the archive that the tables are made of.
         """
-        if self._batch:
-            self._cut()
-        self._finish(reporter)
         with frugal():
             files = merge(self._scratch, facts, live, reporter)
         publish({path: self._workspace.table(repo, path.stem) for path in files.values()})
@@ -204,13 +215,17 @@ class Parsing:
         self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._unstarted]
         self._unstarted.clear()
 
-    def _finish(self, reporter: Reporter) -> None:
+    def parse(self, reporter: Reporter) -> None:
+        """Parse the remaining records."""
+        if self._batch:
+            self._cut()
         with reporter.task("Parsing raw replies", self._count) as task:
-            for chunk in self._unstarted:
-                task.advance(parse_chunk(chunk))
+            parsed = map(parse_chunk, self._unstarted)
+            done = (future.result() for future in as_completed(self._running))
             try:
-                for future in as_completed(self._running):
-                    task.advance(future.result())
+                for chunk in chain(parsed, done):
+                    self.names += chunk.names
+                    task.advance(chunk.records)
             except WorkerEndedError:
                 raise WorkspaceError(
                     "A process that parses replies was killed, perhaps for lack of memory",

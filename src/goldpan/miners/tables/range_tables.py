@@ -26,20 +26,12 @@ _MEMORY = "512MB"
 _TROUBLES = pa.schema([("number", pa.int64()), ("part", TEXT), ("state", TEXT), ("reason", TEXT)])
 
 
-def _floors(live: CurrentRecords) -> pa.Table:
-    """Return all floors, sorted by entry."""
-    tables = [
-        pa.table(
-            {
-                "part": pa.repeat(pa.scalar(part), len(sequences)),
-                "number": np.fromiter(sequences, np.int64, len(sequences)),
-                "sequence": np.fromiter(sequences.values(), np.int64, len(sequences)),
-                "begun": np.fromiter(live.begun[part].values(), np.int64, len(sequences)),
-            }
-        )
-        for part, sequences in live.floors.items()
-    ]
-    return pa.concat_tables(tables).sort_by("number")
+def _sequences(sequences: Mapping[int, int]) -> pa.Table:
+    """Return records by entry, sorted, so that a range of entries is read alone."""
+    numbers = np.fromiter(sequences, np.int64, len(sequences))
+    records = np.fromiter(sequences.values(), np.int64, len(sequences))
+    order = np.argsort(numbers)
+    return pa.table({"number": numbers[order], "sequence": records[order]})
 
 
 class RangeTables:
@@ -48,7 +40,7 @@ class RangeTables:
     def __init__(self, scratch: Path, facts: Facts, live: CurrentRecords) -> None:
         self._scratch = scratch
         self._repo = facts.repo
-        self._live = live
+        self._listing = live.listing
         self._connection = connection = connect_alone()
         connection.execute(f"SET memory_limit = '{_MEMORY}'")
         connection.execute("SET temp_directory = $1", [str(scratch)])
@@ -57,7 +49,13 @@ class RangeTables:
         old, now = [name.lower() for name in facts.former], list(facts.former.values())
         self._keep("former", pa.table({"name": pa.array(old, TEXT), "now": pa.array(now, TEXT)}))
         self._keep("gone", pa.table({"number": pa.array(sorted(live.deleted), pa.int64())}))
-        self._keep("floors", _floors(live))  # sorted, so that a range of it is read alone
+        self._keep("whole", _sequences(live.whole))
+        self._keep("runs", pa.table({"begun": pa.array(live.runs, pa.int64())}))
+        walked = [
+            _sequences(sequences).append_column("part", pa.repeat(part, len(sequences)))
+            for part, sequences in {**live.walked, "entry": live.entry}.items()
+        ]
+        self._keep("walked", pa.concat_tables(walked).sort_by("number"))
         self._keep("parts", PARTS)
         self.of_lists: dict[tuple[int | None, str], Open] = {}
         """What could not be read of the repository's own lists."""
@@ -116,7 +114,7 @@ class RangeTables:
     def _losses(self) -> dict[tuple[int | None, str], Open]:
         """Return the losses in records that count, by entry and part."""
         reasons: dict[tuple[int | None, str], list[str]] = defaultdict(list)
-        losses = self._connection.execute(LOSSES, {"listing": self._live.listing}).fetchall()
+        losses = self._connection.execute(LOSSES, {"listing": self._listing}).fetchall()
         for number, part, reason in losses:
             shown = "relations" if part in RELATIONS else part
             if number == NOBODY:
