@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
@@ -11,7 +11,7 @@ from itertools import chain
 from goldpan.audit.precedents import CodeBefore, CodeHistory
 from goldpan.audit.rows import Row, tokens_of
 from goldpan.code.languages import language_of
-from goldpan.code.patch import FilePatch, split_patch
+from goldpan.code.patch import FilePatch, HunkLine, read_hunks, split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -21,7 +21,6 @@ from goldpan.git.refs import verify_clone
 from goldpan.git.trees import patches
 
 _GIT = "diff --git "
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d")
 _COMMENT = re.compile(
     r"#(?!\s*(?:include|define|undef|if|ifn?def|el|endif|pragma|error)\b)|//|/\*|\*(?:[\s/]|$)|--\s"
 )
@@ -89,8 +88,8 @@ class Fixes(ExitStack):
             old = part.moved_from or part.path
             if text := row.column("file_before") or self._file(row, old):
                 before[old] = text
-        lines = chain(*(_lines(part.text) for part in changed))
-        removed = {tokens_of(text) for mark, text, _ in lines if mark == "-"}
+        lines = (line for part in changed for line in _lines(part))
+        removed = {tokens_of(line.text) for line in lines if line.mark == "-"}
         files = tuple(_file_fix(part, before, removed) for part in changed)
         return Fix(files, before, lambda: self._code_before(row))
 
@@ -153,31 +152,24 @@ def _own_diff(row: Row) -> str:
 
 def _file_fix(part: FilePatch, before: Mapping[str, str], removed: Set[tuple[str, ...]]) -> FileFix:
     path = part.moved_from or part.path
-    lines = list(_lines(part.text))
-    known = [text for mark, text, _ in lines if mark != "+"]
+    lines = _lines(part)
+    known = [line.text for line in lines if line.mark != "+"]
     old = {tokens_of(line) for line in (*known, *before.get(path, "").split("\n"))}
     added = [
-        text
-        for mark, text, _ in lines
-        if mark == "+"
-        and (tokens := tokens_of(text)) not in old
+        line.text
+        for line in lines
+        if line.mark == "+"
+        and (tokens := tokens_of(line.text)) not in old
         and tokens not in removed
-        and not _COMMENT.match(text.lstrip())
+        and not _COMMENT.match(line.text.lstrip())
     ]
     return FileFix(
         path,
         tuple(line for line in dict.fromkeys(added) if line.strip()),
         frozenset[str]().union(*old),
-        tuple(dict.fromkeys(place for mark, _, place in lines if mark in "+-")),
+        tuple(dict.fromkeys(line.old for line in lines if line.mark in "+-")),
     )
 
 
-def _lines(part: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the lines of all hunks: mark, text, and their number in the old file."""
-    place = -1
-    for line in part.split("\n"):
-        if head := _HUNK.match(line):
-            place = int(head[1])
-        elif place >= 0 and (mark := line[:1] or " ") in "+- ":  # editors trim blank lines
-            yield mark, line[1:], place
-            place += mark != "+"
+def _lines(part: FilePatch) -> list[HunkLine]:
+    return [*chain.from_iterable(read_hunks(part.text))]

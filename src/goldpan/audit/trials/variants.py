@@ -14,14 +14,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from itertools import pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.audit.trials.mutations import Block, Kind, MutationEdit, edits_of, line_starts
 from goldpan.code.grammar import Mark, ParsedCode, read
 from goldpan.code.languages import Language, language_of, second_language_of
-from goldpan.code.patch import FilePatch
+from goldpan.code.patch import FilePatch, read_hunks
 from goldpan.code.substance import LARGEST
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 VERSION = 3
 """Raised where the same fix and seed would give other variants."""
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _AROUND = 2
 """Lines before and after a change that its diff shows."""
 _RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)?")
@@ -88,23 +87,13 @@ class Variant:
 def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
     """Return where a git diff of one file changes it, in order."""
     blocks: list[Block] = []
-    place, added, removed = -1, 0, b""
-    for line in (*part.text.split("\n"), ""):
-        head = _HUNK.match(line)
-        mark = line[:1] if place >= 0 and not head else ""
-        if mark == "+":
-            place, added = place + 1, added + 1
-        elif mark == "-":
-            removed += line[1:].encode("utf-8", "surrogateescape") + b"\n"
-        elif mark == "\\":
-            removed = removed if added else removed.removesuffix(b"\n")
-        else:
-            if added or removed:
-                blocks.append(Block(place - added, added, removed))
-            added, removed = 0, b""
-            # A hunk without lines after the change names the line before it.
-            is_empty = ",0 @@" in line.partition("+")[2]
-            place = int(head[1]) - (not is_empty) if head else place + (mark == " ")
+    for hunk in read_hunks(part.text):
+        for is_same, group in groupby(hunk, lambda line: line.mark == " "):
+            lines = [] if is_same else list(group)
+            gone = [line.text + "\n" * line.ends for line in lines if line.mark == "-"]
+            removed = "".join(gone).encode("utf-8", "surrogateescape")
+            if lines:
+                blocks.append(Block(lines[0].new - 1, len(lines) - len(gone), removed))
     return tuple(blocks)
 
 
