@@ -40,7 +40,7 @@ from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import HttpReply, Verdict, links_of
 from goldpan.papers.nlbse.comment_declarations import CommentRules, Notes
-from goldpan.papers.nlbse.comment_text import ByteSpan, read_tonel, unmarked
+from goldpan.papers.nlbse.comment_text import ByteSpan, read_smalltalk, unmarked
 from goldpan.text.credentials import find_secrets
 from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
 from goldpan.text.language import detect_languages, model_languages
@@ -322,8 +322,8 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     ),
     "Smalltalk": (
         lambda text: (
-            read_tonel(utf8(f'"{text}'), "a"),
-            read_tonel(utf8(f'"{text}" Class {{'), "a"),
+            read_smalltalk(utf8(f'"{text}'), "a.class.st"),
+            read_smalltalk(utf8(f'"{text}" Class {{'), "a.class.st"),
         ),
         (repeated('"" a '), repeated(" ")),
     ),

@@ -53,4 +53,4 @@ def test_precedents_come_from_the_history_at_hand(tmp_path: Path) -> None:
     evidence = read_table(workspace.findings(file))["evidence"][0].as_py()
     (precedent,) = [span for span in evidence if span["kind"] == "precedent"]
     assert precedent["source"] == "mill/silo.py"
-    assert SILO[precedent["start"] : precedent["end"]] == precedent["text"] == "def close"
+    assert SILO[precedent["start"] : precedent["end"]] == precedent["text"] == "close"

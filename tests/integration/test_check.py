@@ -17,7 +17,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.task_input import read_task_input
-from goldpan.execution.packages import open_packages, package_cache
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
@@ -41,7 +40,6 @@ KINDS = {
     "refs": "git/**/refs/**/*",
     "clones": "git/*/*.git/**/*",
     "tests": "verification/prospector/**/*",
-    "packages": "verification/.*/**/*",
     "audits": "audits/**/*",
     "annotations": "annotations/**/*",
     "GH Archive": "gharchive/**/*",
@@ -125,7 +123,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the demo's workspace with reviews, clone, runs of tests and their packages."""
+    """Return the demo's workspace with reviews, clone and runs of tests."""
     root = shutil.copytree(made, tmp_path_factory.mktemp("evidence") / "w")
     if not (root / "verification" / REPO).exists():  # nothing isolates foreign code here
         data, recipe = root / "datasets" / "issue-resolution", ROOT / "src/goldpan/demo/recipe.toml"
@@ -139,19 +137,13 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviewed = ("build", "qa", "--require", "question-answer", "--workspace", root)
     assert goldpan(*reviewed, "--output", root / "datasets" / "own" / "reviewed").code == 0
     shutil.copytree(root / "datasets" / "qa", root / "crosscode" / "splits" / "one")
-    cache = package_cache(workspace, REPO)
-    with open_packages(workspace, [REPO], QUIET):
-        for name in ("wheels/one.py", "wheels/two.py", "archive/three.so"):
-            (cache / name).parent.mkdir(parents=True, exist_ok=True)
-            (cache / name).write_bytes(random.Random(name).randbytes(300))
-        (cache / "link").symlink_to("wheels")
     assert check_workspace(workspace, QUIET).damaged == ()
     return root
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
-    """256 times in all, each file once, with what was made of it and how it is made anew."""
+    """Sixteen times a kind, each file once, with what was made of it and how it is made anew."""
     chance = random.Random(f"evidence {kind}")
     files = [path for path in sorted(evidence.glob(KINDS[kind])) if path.is_file()]
     files = [path for path in files if path.stat().st_size and path.name != "lock"]
@@ -211,20 +203,6 @@ def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
     done = goldpan("build", "code-edit", "--workspace", root)
     assert done.code == 1
     assert f"{path} was changed" in done.err
-
-
-def test_packages_that_somebody_changed_are_not_built_of(evidence: Path, tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(shutil.copytree(evidence, tmp_path / "w", symlinks=True))
-    cache = package_cache(workspace, REPO)
-    with open_packages(workspace, [REPO], QUIET):
-        assert (cache / "wheels" / "one.py").exists()
-        assert check_workspace(workspace, QUIET).damaged == ()
-    (cache / "wheels" / "new.py").write_text("import this")
-    (damage,) = check_workspace(workspace, QUIET).damaged
-    assert "new since the last run of tests" in damage.reason
-    with open_packages(workspace, [REPO], QUIET):
-        assert not cache.exists()
-    assert check_workspace(workspace, QUIET).damaged == ()
 
 
 def test_archives_are_mended_on_request(root: Path) -> None:

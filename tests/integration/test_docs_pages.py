@@ -29,7 +29,6 @@ from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
 from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
-from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
 from goldpan.workspace.options import options_of, read_options
@@ -179,10 +178,6 @@ def _plan_part(folder: Path, text: str) -> None:
     load_plan(write(folder, "plan.toml", REPOSITORIES + questions + text))  # weights are not here
 
 
-def _splits(folder: Path, text: str) -> None:
-    assert load_splits(write(folder, "splits.toml", text))
-
-
 def _crosscode_settings(folder: Path, text: str) -> None:
     task = parse_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
     assert task_settings(task).input_language
@@ -208,7 +203,7 @@ def _entry_points(folder: Path, text: str) -> None:
 
 
 READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
-    "docs/crosscode.md": (_crosscode_settings, _splits),
+    "docs/crosscode.md": (_crosscode_settings,),
     "docs/filtering.md": (
         lambda folder, text: load_profile(str(write(folder, "mine.toml", text))),
         lambda folder, text: load_profile(str(write(folder, "mine.toml", text))),

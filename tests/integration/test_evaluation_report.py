@@ -284,16 +284,6 @@ def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
     assert any("Early stopping" in warning for warning in report.warnings)
 
 
-def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    pairs = [(f"Question {n}", f"Question {n}" if n % 2 else "Answer") for n in range(60)]
-    data = split_rows(find_task("qa"), pairs, 20)
-    write_rows(workspace, data)
-    add_run(workspace, data, "clever", 1.0)
-    rows = tables(reported(workspace), "shortcuts")["qa"].rows
-    assert [row[:2] for row in rows[:2]] == [("clever", 100.0), ("shortcut: copy the input", 50.0)]
-
-
 def test_cost_stands_against_score(report: Report) -> None:
     assert [row[0] for row in tables(report, "cost")["Costs"].rows][-1] == "bad"
 

@@ -54,7 +54,6 @@ MISSING = (
     "build qa --workspace demo --gold none.csv",
     "build issue-type --source mined --workspace demo --profile none.toml",
     "build crosscode import none --workspace demo",
-    "build crosscode check none",
     "reproduce none.toml",
     "annotate push --project p --form fix-pair --dataset none --workspace demo",
     "check none",

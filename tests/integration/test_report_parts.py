@@ -131,14 +131,21 @@ def test_a_diff_side_by_side_tells_both_versions(
 
 
 def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:
-    diff = "@@ -1,2 +1,3 @@\n-x = foo(1, 2)\n-y = 1\n+import os\n+x = foo(1, 3)\n+y = 1  # one\n"
+    diff = "@@ -1,2 +1,3 @@\n-x = foo(1, 2)\n-y = 1\n+x = foo(1, 3)\n+import os\n+pass\n"
     rows = side_by_side(diff).rows
     numbers = [(row.left and row.left.number, row.right and row.right.number) for row in rows]
-    assert numbers == [(None, 1), (1, 2), (2, 3)]
-    left, right = rows[1].left, rows[1].right
-    assert left and right
-    assert [piece.text for piece in left.pieces if piece.changed] == ["2"]
-    assert [piece.text for piece in right.pieces if piece.changed] == ["3"]
+    assert numbers == [(1, 1), (2, 2), (None, 3)]
+    marked = [
+        [
+            piece.text
+            for line in (row.left, row.right)
+            if line
+            for piece in line.pieces
+            if piece.changed
+        ]
+        for row in rows
+    ]
+    assert marked == [["2", "3"], [], []]
 
 
 def test_line_ends_are_told() -> None:

@@ -15,8 +15,15 @@ import pytest
 from goldpan import load
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.checkout import check_out
-from goldpan.execution.records import RECORD, TrialJob, TrialSettings, hold_verification
+from goldpan.execution.records import (
+    RECORD,
+    TrialJob,
+    TrialSettings,
+    hold_verification,
+    package_cache,
+)
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.apply import DiffError, apply_in
@@ -320,3 +327,15 @@ def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path:
     assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()
     with pytest.raises(DiffError, match="patch does not apply"):
         apply_in(tree, row["patch"].encode())
+
+
+def test_packages_last_as_long_as_tests_run(tmp_path: Path) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    cache = package_cache(workspace, "Prospector/Sluice")
+    for _ in range(2):
+        with hold_verification(workspace):
+            assert not cache.exists()
+            (cache / "wheels").mkdir(parents=True)
+            (cache / "wheels" / "one.py").write_text("import this")
+            (cache / "wheels").chmod(0)
+        assert not cache.exists()

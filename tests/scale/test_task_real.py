@@ -16,7 +16,7 @@ from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import list_metas
-from goldpan.papers.crosscodebench.task_files import TaskDataset, check_task_files, export_tasks
+from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
 from tests.places import DATA, needs_data
 
 QUIET = Reporter(quiet=True)
@@ -93,8 +93,6 @@ def test_real_tasks_come_back(tmp_path: Path) -> None:
         datasets.append(TaskDataset(task, own.dataset(name)))
     exported = export_tasks(own, datasets, tmp_path / "files", QUIET)
     assert len(exported.metas) == len(SOURCES) >= 22
-    checked = check_task_files(tmp_path / "files", QUIET)
-    assert (checked.problems, checked.instances) == ((), exported.instances)
     for path in list_metas(tmp_path / "files"):
         imported = import_task(other, path)
         for part in sorted((own.dataset(imported.task.name) / "data").iterdir()):

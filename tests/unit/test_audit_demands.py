@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from goldpan.audit.added_code import read_uses
 from goldpan.audit.demands import find_demands
-from goldpan.audit.finding import Finding, Verdict
-from goldpan.audit.fixes import Fix
-from goldpan.audit.precedents import CodeBefore, words_of
-from goldpan.git.trees import TreeFile
+from goldpan.audit.finding import Finding, Span, Text, Verdict
+from goldpan.audit.fixes import Fix, Precedents, find_word
 from tests.auditing import row_of
 
 SILO = """\
@@ -40,13 +37,12 @@ def added(path: str, lines: str, *, is_new: bool = False) -> str:
     return f"diff --git a/{path} b/{path}\n{head}{text}"
 
 
-def code(files: Mapping[str, str]) -> CodeBefore:
-    data = {path: text.encode() for path, text in files.items()}
-    return CodeBefore(
-        tuple(TreeFile(path, "100644", "file", path) for path in data),
-        {path: words_of(text) for path, text in data.items()},
-        data.get,
-    )
+def code(files: Mapping[str, str]) -> Precedents:
+    def first(forms: Sequence[str]) -> Span | None:
+        found = (find_word(Text(path, text), forms) for path, text in files.items())
+        return next(filter(None, found), None)
+
+    return lambda wanted: [*map(first, wanted)]
 
 
 def demands(
@@ -66,9 +62,8 @@ def demands(
         "test_patch": added(f"tests/test_hopper.{suffix}", test),
         "problem_statement": said,
     }
-    found = find_demands(
-        row_of(columns, folder), Fix((), {}, lambda: None if before is None else code(before))
-    )
+    fix_of_row = Fix((), {}) if before is None else Fix((), {}, code(before))
+    found = find_demands(row_of(columns, folder), fix_of_row)
     for span in found.evidence:
         text = columns.get(span.source) or (before or {})[span.source]
         assert text[span.start : span.end] == span.text
@@ -88,7 +83,6 @@ BESIDE = {"mill/silo.py": SILO}
         ("class SpillError(Exception):\n    pass", "with raises(SpillError):", "No.", "open"),
         ("LIMIT_OF_GRAIN = 3", "from mill.hopper import LIMIT_OF_GRAIN", "No limit.", "open"),
         ("def close(self):\n    pass", "hopper.close()", "Hoppers stay open.", "determined"),
-        ("def read_weight(self):\n    pass", "hopper.read_weight()", "The weight.", "determined"),
         ("def read_weight(self):\n    pass", "hopper.read_weight()", "It is heavy.", "open"),
         ("spilled = 0\nreturn spilled", "spilled = hopper.pour()", "It loses grain.", ""),
         ("# spill()\nx = 1", "hopper.spill()", "It loses grain.", ""),
@@ -181,12 +175,3 @@ def test_what_cannot_be_told(
     fix, test = "def spill(self):\n    pass", "hopper.spill()"
     found = demands(fix, test, said, tmp_path, before, suffix)
     assert (found.verdict, found.remedy) == (verdict, remedy)
-
-
-def test_how_names_are_used() -> None:
-    lines = ["def pour(self, weight=1, *, unit):", "    self.total = other.sum(count=3)"]
-    wanted = ("pour", "weight", "unit", "self", "total", "other", "sum", "count")
-    uses = {use.name: use for use in read_uses(lines, wanted)}
-    defined = {name for name, use in uses.items() if use.defines}
-    assert defined == {"pour", "weight", "unit", "total"}
-    assert {name for name, use in uses.items() if use.is_reached} == {"sum", "count"}

@@ -123,11 +123,11 @@ def test_leaving_out_the_only_hunk_is_no_variant_for_it_is_no_fix() -> None:
     assert not [v for v in varied(BEFORE.replace("[]", "[0]")) if v.kind == "hunk"]
 
 
-def test_messages_of_errors_and_imports_are_left_alone() -> None:
+def test_strings_and_imports_are_left_alone() -> None:
     after = "import os\n" + BEFORE.replace("[]", 'os.getenv("MILL")') + 'raise OSError("no mill")\n'
     found = changes(varied(after))
-    assert ("constant", 'return os.getenv("")') in found
-    assert not [text for kind, text in found if kind == "constant" and "OSError" in text]
+    assert ("return", "return None") in found
+    assert not [text for kind, text in found if kind == "constant"]
     assert not [text for _, text in found if text == "pass" and "import" in text]
 
 
@@ -148,8 +148,6 @@ def test_types_are_no_behavior() -> None:
         ("mill.py", "_raise_dry(x, 'a')\n", "_raise_dry(x, 'b')\n"),
         ("mill.py", "text = 'a'\nraise E(text)\n", "text = f'b {x}' + 'c'\nraise E(text)\n"),
         ("mill.py", "def f(x: int) -> str: ...\n", "def f(x: 'float', ) -> list[str]: ...\n"),
-        ("mill.py", "@overload\ndef f(): ...\nf = 1\n", "@overload\ndef f(x=1): ...\nf = 1\n"),
-        ("mill.py", "if TYPE_CHECKING:\n    import a\n", "if TYPE_CHECKING:\n    import a, b\n"),
         ("mill.py", "class A(TypedDict):\n    a: int\n", "class A(TypedDict):\n    a: str\n"),
         ("mill.py", "def f():\n    'A'\n", "def f():\n    'B'\n"),
         ("mill.py", "f = lambda: \\\n    OSError('a')\n", "f = lambda: \\\n    OSError('b')\n"),
@@ -175,26 +173,6 @@ def test_what_no_test_of_behavior_checks_is_not_varied(path: str, before: str, a
     variants = varied(start + after + end + apart, start + before + end, path)
     texts = [v for v in variants if v.kind in ("hunk", "constant") and v.line <= 5]
     assert texts == []
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
-        "raise E(found['b'])\n",
-        "raise E(os.getenv('b'))\n",
-        "print('b')\n",
-        "f(text='b')\n",
-        "text = 'b'\nraise E(text)\nprint(text)\n",
-        "text = 'b'\n",
-        "@route\ndef f(x: b): ...\n",
-        "class A:\n    a: b\n",
-        "if TYPE_CHECKED:\n    import b\n",
-    ],
-)
-def test_what_looks_like_a_message_or_a_type_but_counts_is_varied(after: str) -> None:
-    end = "\n" * 20
-    variants = varied(f"{after}{end}y = 1\n", after.replace("b", "a") + end)
-    assert [v for v in variants if v.kind in ("hunk", "constant") and v.line <= 5]
 
 
 def test_a_document_before_imports_from_the_future_hides_no_variant() -> None:

@@ -1,9 +1,8 @@
 """Demanding tests: they need names, literals or messages that only the fix knows.
 
 A demand is what an added line of the tests needs and the fix introduces: the changed files did not
-have it before. It is stated where the texts of the row have it. It is determined where the code
-before the fix has the same elsewhere, or two names that differ from it in a single word, which the
-texts or the changed files have. Otherwise it is open.
+have it before. It is stated where the texts of the row have it, determined where the code before
+the fix has the same elsewhere, and otherwise open.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Literal, get_args
 from goldpan.audit.added_code import AddedCode, read_added
 from goldpan.audit.finding import Finding, FindingName, Span, Verdict, span_of
 from goldpan.audit.fixes import Fix
-from goldpan.audit.precedents import find_literal, find_name, parts_of
 from goldpan.audit.rows import Row, TokenText, text_of, tokens_of
 from goldpan.core.errors import UsageError
 
@@ -56,7 +54,8 @@ class Demand:
 class _Judged:
     demand: Demand
     state: State
-    spans: tuple[Span, ...]
+    span: Span | None
+    """Where it is stated, or stands in the code before."""
 
 
 def find_demands(row: Row, fix: Fix | None) -> Finding:
@@ -65,11 +64,9 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
     if not row.column("test_patch") or not row.column("patch"):
         why = "the row has no test patch beside its patch"
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
-    patch, tests = text_of(row, "patch").text, text_of(row, "test_patch").text
-    old = frozenset[str]().union(*(file.old for file in (fix.files if fix else ())))
-    shared = (set(_WORD.findall(patch)) & set(_WORD.findall(tests))) - old
     try:
-        fixed, tested = read_added(patch, shared), read_added(tests, shared)
+        fixed = read_added(text_of(row, "patch").text)
+        tested = read_added(text_of(row, "test_patch").text)
     except ValueError:
         return Finding(NAME, "cannot-tell", "its patches are not git diffs", remedy=remedy)
     except UsageError as error:
@@ -81,22 +78,24 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
     demands = tuple(_demands(fixed, tested, before))
     streams = [TokenText(text.text) for text in row.texts if demands]
     stated = {demand: _stated(demand, row, streams) for demand in demands}
-    judged = [_Judged(demand, "stated", (span,)) for demand, span in stated.items() if span]
+    judged = [_Judged(demand, "stated", span) for demand, span in stated.items() if span]
     others = [demand for demand, span in stated.items() if not span]
-    code = fix.code() if fix and others else None
-    if others and code is None:
+    spans = fix.precedents([*map(_forms, others)]) if fix and others else None
+    if others and spans is None:
         why = "not every demand is stated, and the code before the fix is not available"
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Give rows with a repo"
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
-    if code is not None:
-        known = parts_of("\n".join((before, *(text.text for text in row.texts))))
-        for demand in others:
-            if demand.kind == "name":
-                spans = find_name(code, demand.text, fixed.paths, known)
-            else:
-                spans = find_literal(code, demand.text, fixed.paths)
-            judged.append(_Judged(demand, "determined" if spans else "open", spans))
+    for demand, span in zip(others, spans or (), strict=True):
+        judged.append(_Judged(demand, "determined" if span else "open", span))
     return _finding(row, judged)
+
+
+def _forms(demand: Demand) -> tuple[str, ...]:
+    """Return the forms in which code has what is demanded: a single word stands in quotes."""
+    text = demand.text
+    if demand.kind == "name" or text[0].isdigit() or len(text.split()) > 1:
+        return (text,)
+    return tuple(f"{sign}{text}{sign}" for sign in "\"'`")
 
 
 def _finding(row: Row, judged: Sequence[_Judged]) -> Finding:
@@ -117,34 +116,19 @@ def _evidence(row: Row, judged: _Judged) -> Iterator[Span]:
     demand = judged.demand
     yield span_of(text_of(row, "test_patch"), f"{judged.state}-{demand.kind}", *demand.needed)
     yield span_of(text_of(row, "patch"), "introduced", *demand.introduced)
-    yield from judged.spans
+    if judged.span:
+        yield judged.span
 
 
 def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
-    kept = frozenset(_WORD.findall(f"{fixed.kept}\n{tested.kept}"))
-    yield from _names(fixed, tested, kept)
+    old = frozenset(_WORD.findall(before))
+    for name, place in tested.needed.items():
+        if name in fixed.defined and name not in old and not name.startswith("__"):
+            yield Demand("name", name, place, fixed.defined[name])
     for number in sorted(fixed.numbers.keys() & tested.numbers.keys()):
         if number not in before and sum(map(str.isdigit, number)) >= _LEAST_DIGITS:
-            needed, introduced = (code.numbers[number] for code in (tested, fixed))
-            yield Demand("literal", number, needed.place(number), introduced.place(number))
+            yield Demand("literal", number, tested.numbers[number], fixed.numbers[number])
     yield from _strings(fixed, tested, before)
-
-
-def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator[Demand]:
-    own = {placed.use.name for placed in tested.uses if placed.use.defines and placed.use.is_bare}
-    defined = dict(fixed.new_files)
-    for placed in reversed(fixed.uses):
-        if placed.use.defines:
-            defined[placed.use.name] = placed.place
-    seen = set(old)
-    for placed in tested.uses:
-        name = placed.use.name
-        is_hook = placed.use.is_function and placed.line.text[:1].isspace()
-        is_needed = placed.use.is_reached or (placed.use.is_called and name not in own)
-        is_needed = (is_needed or is_hook) and not name.startswith("__")
-        if name not in seen and is_needed and name in defined:
-            seen.add(name)
-            yield Demand("name", name, placed.place, defined[name])
 
 
 def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:

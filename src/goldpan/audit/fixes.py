@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
-from goldpan.audit.precedents import CodeBefore, CodeHistory
+from goldpan.audit.finding import Span, Text, span_of
 from goldpan.audit.rows import Row, tokens_of
 from goldpan.code.languages import language_of
-from goldpan.code.patch import FilePatch, split_patch
+from goldpan.code.patch import FilePatch, HunkLine, read_hunks, split_patch
 from goldpan.code.paths import is_test_file
+from goldpan.code.substance import LARGEST
+from goldpan.core.errors import GitError
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import read_heads
@@ -21,11 +24,16 @@ from goldpan.git.refs import verify_clone
 from goldpan.git.trees import patches
 
 _GIT = "diff --git "
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d")
 _COMMENT = re.compile(
     r"#(?!\s*(?:include|define|undef|if|ifn?def|el|endif|pragma|error)\b)|//|/\*|\*(?:[\s/]|$)|--\s"
 )
+_ENDS = re.compile(r"\r\n?")
 _REVISIONS = ("number", "merge_base", "after_sha")
+
+
+Precedents = Callable[[Sequence[Sequence[str]]], list[Span | None] | None]
+"""Finds for each of several forms of a text where the code before the fix has one of them; None
+where no history in the workspace has that code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,7 @@ class Fix:
     files: tuple[FileFix, ...]
     before: Mapping[str, str] = field(default_factory=dict)
     """Whole files before the fix by path, where they are available."""
-    code: Callable[[], CodeBefore | None] = field(default=lambda: None, compare=False)
-    """Reads all code before the fix; gives None where no history in the workspace has it."""
+    precedents: Precedents = field(default=lambda _: None, compare=False)
 
 
 class Fixes(ExitStack):
@@ -61,7 +68,6 @@ class Fixes(ExitStack):
         self._workspace = workspace
         super().__init__()
         self._objects: dict[str, Objects | None] = {}
-        self._code: dict[str, CodeHistory] = {}
         self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
 
     def of(self, rows: Sequence[Row]) -> list[Fix | None]:
@@ -89,18 +95,27 @@ class Fixes(ExitStack):
             old = part.moved_from or part.path
             if text := row.column("file_before") or self._file(row, old):
                 before[old] = text
-        lines = chain(*(_lines(part.text) for part in changed))
-        removed = {tokens_of(text) for mark, text, _ in lines if mark == "-"}
+        lines = (line for part in changed for line in _lines(part))
+        removed = {tokens_of(line.text) for line in lines if line.mark == "-"}
         files = tuple(_file_fix(part, before, removed) for part in changed)
-        return Fix(files, before, lambda: self._code_before(row))
+        return Fix(files, before, partial(self._precedents, row))
 
-    def _code_before(self, row: Row) -> CodeBefore | None:
+    def _precedents(self, row: Row, wanted: Sequence[Sequence[str]]) -> list[Span | None] | None:
         objects = self._history(row.repo)
         if objects is None or not row.base:
             return None
-        if row.repo not in self._code:
-            self._code[row.repo] = CodeHistory(objects)
-        return self._code[row.repo].at(row.base)
+        try:
+            files = [file for file in objects.files(row.base) if language_of(file.path)]
+        except GitError:
+            return None
+        found: list[Span | None] = [None for _ in wanted]
+        for file, object_ in zip(files, objects.read(file.id for file in files), strict=True):
+            data = object_.data if object_ and object_.size <= LARGEST else None
+            text = Text(file.path, _ENDS.sub("\n", (data or b"").decode("utf-8", "replace")))
+            for at, forms in enumerate(wanted):
+                if found[at] is None:
+                    found[at] = find_word(text, forms)
+        return found
 
     def _file(self, row: Row, path: str) -> str:
         objects = self._history(row.repo)
@@ -145,6 +160,16 @@ class Fixes(ExitStack):
         return self._revisions[repo]
 
 
+def find_word(text: Text, forms: Sequence[str]) -> Span | None:
+    """Return where a text first has one of these forms as a word."""
+    for form in forms:
+        if form in text.text and (
+            place := re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text.text)
+        ):
+            return span_of(text, "precedent", *place.span())
+    return None
+
+
 def _own_diff(row: Row) -> str:
     """Return the git diff that a row has; SEARCH/REPLACE blocks are none."""
     columns = (row.column(name) for name in ("diff", "patch"))
@@ -153,31 +178,24 @@ def _own_diff(row: Row) -> str:
 
 def _file_fix(part: FilePatch, before: Mapping[str, str], removed: Set[tuple[str, ...]]) -> FileFix:
     path = part.moved_from or part.path
-    lines = list(_lines(part.text))
-    known = [text for mark, text, _ in lines if mark != "+"]
+    lines = _lines(part)
+    known = [line.text for line in lines if line.mark != "+"]
     old = {tokens_of(line) for line in (*known, *before.get(path, "").split("\n"))}
     added = [
-        text
-        for mark, text, _ in lines
-        if mark == "+"
-        and (tokens := tokens_of(text)) not in old
+        line.text
+        for line in lines
+        if line.mark == "+"
+        and (tokens := tokens_of(line.text)) not in old
         and tokens not in removed
-        and not _COMMENT.match(text.lstrip())
+        and not _COMMENT.match(line.text.lstrip())
     ]
     return FileFix(
         path,
         tuple(line for line in dict.fromkeys(added) if line.strip()),
         frozenset[str]().union(*old),
-        tuple(dict.fromkeys(place for mark, _, place in lines if mark in "+-")),
+        tuple(dict.fromkeys(line.old for line in lines if line.mark in "+-")),
     )
 
 
-def _lines(part: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the lines of all hunks: mark, text, and their number in the old file."""
-    place = -1
-    for line in part.split("\n"):
-        if head := _HUNK.match(line):
-            place = int(head[1])
-        elif place >= 0 and (mark := line[:1] or " ") in "+- ":  # editors trim blank lines
-            yield mark, line[1:], place
-            place += mark != "+"
+def _lines(part: FilePatch) -> list[HunkLine]:
+    return [*chain.from_iterable(read_hunks(part.text))]

@@ -1,10 +1,11 @@
-"""Parts a git diff by file, as text; `git/apply.py` applies one."""
+"""Reads a git diff, as text: its files, and the lines of its hunks; `git/apply.py` applies one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from goldpan.git.trees import unquoted
 
@@ -12,6 +13,7 @@ _PARTS = re.compile(r"^(?=diff --git )", re.M)
 _OLD = re.compile(rb"^(?:--- (?!/dev/null)|rename from |copy from )([^\t\n]+)", re.M)
 _NEW = re.compile(rb"^(?:\+\+\+ (?!/dev/null)|rename to |copy to )([^\t\n]+)", re.M)
 _RENAME = re.compile(rb"^rename from ", re.M)
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _BINARY = re.compile(rb"^(?:Binary files |GIT binary patch)", re.M)
 
 
@@ -26,6 +28,48 @@ class FilePatch:
     is_binary: bool
     moved_from: str = ""
     """Its name before the change, of a file that was renamed."""
+
+
+class HunkLine(NamedTuple):
+    """A line of a hunk."""
+
+    mark: str
+    """Plus, minus or a space."""
+    text: str
+    """What stands behind the mark."""
+    old: int
+    """Its number in the file before, from 1; of an added line, that of the next one there."""
+    new: int
+    """Its number in the file after; of a removed line, that of the next one there."""
+    start: int
+    """The offset of the text in the diff."""
+    ends: bool
+    """False where the file ends without a line end."""
+
+
+def read_hunks(diff: str) -> Iterator[list[HunkLine]]:
+    """Yield the lines of each hunk, also of a diff that is cut off or damaged."""
+    lines = diff.split("\n")
+    hunk: list[HunkLine] | None = None
+    old = new = old_end = new_end = start = 0
+    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+        mark = line[:1] or " "  # editors trim blank lines
+        if hunk is not None and mark in " +-" and (old < old_end or new < new_end):
+            hunk.append(HunkLine(mark, line[1:], old, new, start + 1, not after.startswith("\\")))
+            old += mark != "+"
+            new += mark != "-"
+        elif head := _HUNK.match(line):
+            if hunk is not None:
+                yield hunk
+            # A side without lines names the line before it.
+            old, new = int(head[1]) + (head[2] == "0"), int(head[3]) + (head[4] == "0")
+            old_end, new_end = old + int(head[2] or 1), new + int(head[4] or 1)
+            hunk = []
+        elif mark != "\\":
+            old_end = new_end = 0
+        start += len(line) + 1
+    if hunk is not None:
+        yield hunk
 
 
 def split_patch(diff: str) -> tuple[FilePatch, ...]:

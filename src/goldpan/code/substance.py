@@ -13,6 +13,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.code.edits.diff import count_common
@@ -65,27 +66,21 @@ def changed_tokens(old_code: bytes, new_code: bytes) -> int:
 
 def first_change(old: bytes, new: bytes, old_code: bytes, new_code: bytes) -> str:
     """Return the first line that changed, of the code if it did; codes have the lines of texts."""
-    squeezed = squeeze(old_code), squeeze(new_code)
-    if squeezed[0] == squeezed[1]:
-        number = old.count(b"\n", 0, count_common(old, new))
-        return f"{_line_text(old, number)} => {_line_text(new, number)}"
-    left = count_common(*squeezed)
-    line = old_code.rfind(b"\n", 0, count_common(old_code, new_code)) + 1
-    left -= len(squeeze(old_code[:line]))
-    number = old_code.count(b"\n", 0, line)
-    lines = [number + _lines_to(code[line:], left) for code in (old_code, new_code)]
-    return f"{_line_text(old, lines[0])} => {_line_text(new, lines[1])}"
+    is_code = squeeze(old_code) != squeeze(new_code)
+    rows = map(_rows, (old_code, new_code) if is_code else (old, new))
+    ends = old.count(b"\n") + 1, new.count(b"\n") + 1
+    for place, other in zip_longest(*rows):
+        (number, text), (new_number, new_text) = place or (ends[0], b""), other or (ends[1], b"")
+        if text != new_text:
+            return f"{_line_text(old, number)} => {_line_text(new, new_number)}"
+    number = old.count(b"\n", 0, count_common(old, new))
+    return f"{_line_text(old, number)} => {_line_text(new, number)}"
 
 
-def _lines_to(code: bytes, offset: int) -> int:
-    """Return how many lines end before a place in the squeezed code."""
-    number = start = 0
-    while (end := code.find(b"\n", start)) >= 0:
-        offset -= len(squeeze(code[start:end]))
-        if offset < 0:
-            break
-        number, start = number + 1, end + 1
-    return number
+def _rows(text: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines that are not blank, without white space, each with its number from 0."""
+    rows = enumerate(map(squeeze, text.split(b"\n")))
+    return [(number, row) for number, row in rows if row]
 
 
 def _line_text(text: bytes, number: int) -> str:
@@ -102,42 +97,27 @@ def _line_text(text: bytes, number: int) -> str:
 def same_structure(before: ParsedCode, after: ParsedCode) -> bool:
     """Return whether two versions are the same tree, but for comments and what strings say.
 
-    Both must have the same grammar. Two nodes of one type that cover the same bytes, before or
-    after all that changed, are taken to be the same where they have as many nodes within.
+    Both must have the same grammar.
     """
-    start, tail = shared_ends(before.text, after.text)
-    ends = len(before.text), len(after.text)
-    open_nodes = [([before.tree.root_node], [after.tree.root_node], Mark.CODE)]
-    while open_nodes:
-        left, right, outer = open_nodes.pop()
-        if len(left) != len(right):
-            return False
-        for left_node, other in zip(left, right, strict=True):
-            mark = _mark(left_node, before, outer)
-            if mark is not _mark(other, after, outer):
-                return False
-            if mark is not Mark.STRING and left_node.kind_id != other.kind_id:
-                return False
-            within = left_node.end_byte <= start or left_node.start_byte >= ends[0] - tail
-            if within and _position(left_node, start, ends[0]) == _position(other, start, ends[1]):
-                continue
-            if not (left_node.child_count or other.child_count or mark is Mark.STRING):
-                if _words(left_node, before, mark) != _words(other, after, mark):
-                    return False
-                continue
-            open_nodes.append((_within(left_node, before, mark), _within(other, after, mark), mark))
-    return True
+    return all(left == right for left, right in zip_longest(_nodes(before), _nodes(after)))
+
+
+def _nodes(reading: ParsedCode) -> Iterator[tuple[Mark, int, int, list[bytes]]]:
+    """Yield the nodes of code: mark, kind, the number of nodes within, and the words of a leaf."""
+    waiting = [(reading.tree.root_node, Mark.CODE)]
+    while waiting:
+        node, outer = waiting.pop()
+        mark = _mark(node, reading, outer)
+        within = _within(node, reading, mark)
+        is_string = mark is Mark.STRING
+        words = [] if is_string or node.child_count else _words(node, reading, mark)
+        yield mark, 0 if is_string else node.kind_id, len(within), words
+        waiting += ((child, mark) for child in reversed(within))
 
 
 def _mark(node: Node, reading: ParsedCode, outer: Mark) -> Mark:
     mark = reading.marks.get(node.id)
     return outer if mark is None else mark.within(outer)
-
-
-def _position(node: Node, start: int, end: int) -> tuple[int, int, int]:
-    """Return where a node stands, from the start of its text or else from its end."""
-    origin = 0 if node.end_byte <= start else end
-    return node.start_byte - origin, node.end_byte - origin, node.descendant_count
 
 
 def _words(node: Node, reading: ParsedCode, mark: Mark) -> list[bytes]:

@@ -7,20 +7,17 @@ This is for people, and takes a diff that is cut off or damaged for what it stil
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Literal
 
+from goldpan.code.patch import HunkLine, read_hunks
 from goldpan.core.sanitize import CUT, visible
 
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST_LINE = 400
 _MOST_TOKENS = 200
-_MOST_COMPARISONS = 900
 _ALIKE = 0.45
 
 
@@ -62,149 +59,67 @@ class Sides:
     """Deleted and inserted lines that were too many to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class _CellText:
-    sign: str
-    """The sign in the diff: minus, plus or space; ``@`` at the head of a hunk."""
-    old: int
-    new: int
-    text: str = ""
-    ends: bool = True
-
-
 def side_by_side(diff: str, most: int = 160) -> Sides:
     """Set a unified diff side by side; `most` bounds the rows, long lines are cut.
 
-    Where every line ends in CRLF that is not shown, else each carriage return is.
+    Deleted lines stand beside the inserted ones of the same place. Where every line ends in CRLF
+    that is not shown, else each carriage return is.
     """
     rows: list[DiffRow] = []
-    olds: list[_CellText] = []
-    news: list[_CellText] = []
     deleted = inserted = 0
-    for line in _lines(diff):
-        deleted += line.sign == "-"
-        inserted += line.sign == "+"
-        if line.sign in "-+":
-            side = olds if line.sign == "-" else news
-            if len(rows) + len(side) <= most:
-                side.append(line)
-        elif len(rows) <= most:
-            rows += _changed(olds, news)
-            olds, news = [], []
-            if line.sign == " ":
-                rows.append(DiffRow("same", _whole(line, line.old), _whole(line, line.new)))
-            elif rows or max(line.old, line.new) > 1:
-                rows.append(DiffRow("gap"))
-    shown = (*rows, *_changed(olds, news))[:most]
+    for hunk in read_hunks(_without_crlf(diff)):
+        if hunk and (rows or max(hunk[0].old, hunk[0].new) > 1):
+            rows.append(DiffRow("gap"))
+        for is_same, lines in groupby(hunk, lambda line: line.mark == " "):
+            sides: dict[str, list[HunkLine]] = {" ": [], "-": [], "+": []}
+            for line in lines:
+                sides[line.mark].append(line)
+            deleted += len(sides["-"])
+            inserted += len(sides["+"])
+            room = max(0, most - len(rows))
+            if is_same:
+                rows += (
+                    DiffRow("same", _line(line, line.old), _line(line, line.new))
+                    for line in sides[" "][:room]
+                )
+            else:
+                pairs = zip_longest(sides["-"][:room], sides["+"][:room])
+                rows += (_changed(*pair) for pair in pairs)
+    shown = tuple(rows[:most])
     changed = [row for row in shown if row.kind == "changed"]
     shown_lines = sum((row.left is not None) + (row.right is not None) for row in changed)
     return Sides(shown, deleted, inserted, deleted + inserted - shown_lines)
 
 
-def _lines(diff: str) -> Iterator[_CellText]:
-    """Yield the lines of all hunks, each hunk led by its head."""
-    lines = _without_crlf(diff.split("\n"))
-    old = new = old_end = new_end = 0
-    for line, after in zip(lines, (*lines[1:], ""), strict=True):
-        sign = line[:1] or " "
-        if (old >= old_end and new >= new_end) or sign not in " -+\\":
-            old_end = new_end = 0
-            if head := _HUNK.match(line):
-                old, new = int(head[1]), int(head[3])
-                old_end, new_end = old + int(head[2] or 1), new + int(head[4] or 1)
-                yield _CellText("@", old, new)
-        elif sign != "\\":
-            yield _CellText(sign, old, new, line[1:], not after.startswith("\\"))
-            old += sign != "+"
-            new += sign != "-"
+def _without_crlf(diff: str) -> str:
+    body = [line for line in diff.split("\n") if line[:1] in ("-", "+", " ")]
+    body = [line for line in body if line[:3] not in ("---", "+++")]
+    is_crlf = bool(body) and all(line.endswith("\r") for line in body)
+    return diff.replace("\r\n", "\n") if is_crlf else diff
 
 
-def _without_crlf(lines: list[str]) -> list[str]:
-    body = [
-        line for line in lines if line[:1] in ("-", "+", " ") and line[:3] not in ("---", "+++")
-    ]
-    if body and all(line.endswith("\r") for line in body):
-        return [line.removesuffix("\r") for line in lines]
-    return lines
-
-
-def _changed(olds: Sequence[_CellText], news: Sequence[_CellText]) -> list[DiffRow]:
-    """Return the rows of neighboring deleted and inserted lines, those alike side by side."""
-    rows: list[DiffRow] = []
-    old = new = 0
-    for left, right in (*_alike(olds, news), (len(olds), len(news))):
-        for old_line, other in zip_longest(olds[old:left], news[new:right]):
-            left_line = _whole(old_line, old_line.old) if old_line else None
-            rows.append(DiffRow("changed", left_line, _whole(other, other.new) if other else None))
-        if left < len(olds) and right < len(news):
-            rows.append(_emphasized(olds[left], news[right]))
-        old, new = left + 1, right + 1
-    return rows
-
-
-def _alike(olds: Sequence[_CellText], news: Sequence[_CellText]) -> list[tuple[int, int]]:
-    """Return which lines are versions of each other, in order, as many and as alike as can be."""
-    if not olds or not news:
-        return []
-    if len(olds) * len(news) > _MOST_COMPARISONS:
-        return [
-            (at, at)
-            for at, (old, new) in enumerate(zip(olds, news, strict=False))
-            if _likeness(_words(old), _words(new)) >= _ALIKE
-        ]
-    old_words = [_words(line_) for line_ in olds]
-    new_words = [_words(line_) for line_ in news]
-    # best[i][j]: the greatest sum of likeness between the lines from i and from j on.
-    best = [[0.0] * (len(news) + 1) for _ in range(len(olds) + 1)]
-    like = [[_likeness(words, other) for other in new_words] for words in old_words]
-    for i in reversed(range(len(olds))):
-        for j in reversed(range(len(news))):
-            both = best[i + 1][j + 1] + like[i][j] if like[i][j] >= _ALIKE else 0.0
-            best[i][j] = max(both, best[i + 1][j], best[i][j + 1])
-    matched = []
-    i = j = 0
-    while i < len(olds) and j < len(news):
-        if like[i][j] >= _ALIKE and best[i][j] == best[i + 1][j + 1] + like[i][j]:
-            matched.append((i, j))
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    return matched
-
-
-def _words(line: _CellText) -> Counter[str]:
-    return Counter(_TOKEN.findall(line.text[:_LONGEST_LINE].strip()))
-
-
-def _likeness(first: Counter[str], other: Counter[str]) -> float:
-    """Return the share of tokens that two lines have in common, from 0 to 1 (Dice)."""
-    return 2 * (first & other).total() / max(1, first.total() + other.total())
-
-
-def _whole(line: _CellText, number: int) -> DiffLine:
-    return DiffLine(number, (DiffPiece(_cut(line.text)),), line.ends)
-
-
-def _emphasized(old: _CellText, new: _CellText) -> DiffRow:
-    """Return two versions of a line with their differences marked, word by word."""
-    ours, theirs = _TOKEN.findall(_cut(old.text)), _TOKEN.findall(_cut(new.text))
-    if len(ours) > _MOST_TOKENS or len(theirs) > _MOST_TOKENS:
-        return DiffRow("changed", _whole(old, old.old), _whole(new, new.new))
-    left: list[DiffPiece] = []
-    right: list[DiffPiece] = []
-    for tag, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
-        for pieces, tokens in ((left, ours[a:b]), (right, theirs[c:d])):
+def _changed(old: HunkLine | None, new: HunkLine | None) -> DiffRow:
+    """Return two versions of a line with their differences marked where they are alike."""
+    left, right = old and _line(old, old.old), new and _line(new, new.new)
+    if old is None or new is None or left is None or right is None:
+        return DiffRow("changed", left, right)
+    ours, theirs = _TOKEN.findall(left.pieces[0].text), _TOKEN.findall(right.pieces[0].text)
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    if max(len(ours), len(theirs)) > _MOST_TOKENS or matcher.quick_ratio() < _ALIKE:
+        return DiffRow("changed", left, right)
+    pieces: tuple[list[DiffPiece], list[DiffPiece]] = ([], [])
+    for tag, a, b, c, d in matcher.get_opcodes():
+        for side, tokens in zip(pieces, (ours[a:b], theirs[c:d]), strict=True):
             if tokens:
-                pieces.append(DiffPiece("".join(tokens), tag != "equal"))
+                side.append(DiffPiece("".join(tokens), tag != "equal"))
     return DiffRow(
         "changed",
-        DiffLine(old.old, tuple(left), old.ends),
-        DiffLine(new.new, tuple(right), new.ends),
+        DiffLine(old.old, tuple(pieces[0]), old.ends),
+        DiffLine(new.new, tuple(pieces[1]), new.ends),
     )
 
 
-def _cut(text: str) -> str:
-    shown = visible(text[: _LONGEST_LINE + 1])
-    return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + CUT
+def _line(line: HunkLine, number: int) -> DiffLine:
+    shown = visible(line.text[: _LONGEST_LINE + 1])
+    text = shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + CUT
+    return DiffLine(number, (DiffPiece(text),), line.ends)

@@ -1,4 +1,4 @@
-"""Packages that environments are built of: where they come from, and the sealed caches of them.
+"""Where the packages come from that environments are built of.
 
 An index names its files by address, and these may lie elsewhere: those of pypi.org are on
 files.pythonhosted.org. So the index is asked for the pages of packages that all environments need,
@@ -7,12 +7,9 @@ and the hosts of their files are reached as well.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -22,10 +19,6 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
-from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
-from goldpan.core.terminal import Reporter
-from goldpan.execution.checkout import make_accessible
 
 Place = tuple[str, int]
 """A host's name in lower case, and a port."""
@@ -144,103 +137,3 @@ def _local(source: str) -> Path | None:
     if source.lower().startswith("file:"):
         return Path(unquote(urlsplit(source).path))
     return None if "://" in source else Path(source).expanduser().absolute()
-
-
-# Caches of packages, sealed while nothing is built.
-#
-# WORKSPACE/verification/.packages/OWNER/NAME is the cache of a repository's packages, to which its
-# code may write while an environment is built; verification/.seals/OWNER/NAME.json has the digest
-# of each file as the last run left them. A cache that was changed since is deleted before use.
-#
-
-
-_FORMAT = 1
-_CACHES, _SEALS = ".packages", ".seals"
-
-
-def package_cache(workspace: WorkspaceLayout, repo: str) -> Path:
-    """Return where the packages of a repository lie: no two share one."""
-    return workspace.root / "verification" / _CACHES / repo.lower()
-
-
-def package_caches(workspace: WorkspaceLayout) -> list[Path]:
-    """Return the caches of all repositories, sorted, also of those whose seal alone is there."""
-    base = workspace.root / "verification"
-    sealed = (path.relative_to(base / _SEALS) for path in (base / _SEALS).glob("*/*.json"))
-    names = {base / _CACHES / path.with_name(path.name.removesuffix(".json")) for path in sealed}
-    return sorted({*names, *(base / _CACHES).glob("*/*")})
-
-
-def package_flaws(cache: Path) -> list[tuple[Path, str]]:
-    """Return the files of a cache that are not as the last run left them, and why."""
-    seal = _seal(cache)
-    if not seal.exists():
-        return [(seal, "the record of its packages is gone")] if cache.exists() else []
-    stored = stored_json(seal)
-    if "files" not in stored:
-        return [(seal, "the record of its packages is not as it was written")]
-    recorded = stored["files"]
-    if recorded is None:
-        return []
-    present = _digests(cache)
-    return [
-        (
-            cache / name,
-            "it is gone"
-            if name not in present
-            else "it is new since the last run of tests"
-            if name not in recorded
-            else "its digest is another than after the last run of tests",
-        )
-        for name in sorted({*recorded, *present})
-        if recorded.get(name) != present.get(name)
-    ]
-
-
-@contextmanager
-def open_packages(
-    workspace: WorkspaceLayout, repos: Iterable[str], reporter: Reporter
-) -> Iterator[None]:
-    """Let environments be built of these repositories' packages, and seal the caches afterwards.
-
-    Call it under the lock of `hold_verification`. A cache that was changed since is deleted.
-    """
-    caches = [package_cache(workspace, repo) for repo in sorted(set(repos))]
-    for cache in caches:
-        if flaws := package_flaws(cache):
-            reporter.note(f"{flaws[0][0]} was changed: {flaws[0][1]}. Packages are fetched again")
-            make_accessible(cache)
-            shutil.rmtree(cache, ignore_errors=True)
-        make_directory(_seal(cache).parent)
-        write_whole(_seal(cache), sealed_json({"format": _FORMAT, "files": None}))
-    try:
-        yield
-    finally:
-        for cache in caches:
-            if cache.exists():
-                make_accessible(cache)
-                plain = {"format": _FORMAT, "files": _digests(cache)}
-                write_whole(_seal(cache), sealed_json(plain))
-            else:
-                _seal(cache).unlink()
-
-
-def _seal(cache: Path) -> Path:
-    return cache.parents[2] / _SEALS / cache.parent.name / f"{cache.name}.json"
-
-
-def _digests(cache: Path) -> dict[str, str]:
-    """Return the digest of each file by its path; foreign code may have left anything there."""
-    digests = {}
-    for folder, folders, files in os.walk(cache):
-        for name in (*files, *folders):
-            path = Path(folder, name)
-            relative = os.fsencode(path.relative_to(cache)).decode("utf-8", "backslashreplace")
-            if path.is_symlink():
-                target = os.fsencode(path.readlink())
-                digests[relative] = f"link {hashlib.sha256(target).hexdigest()}"
-            elif path.is_file():
-                digests[relative] = file_digest(path)
-            elif not path.is_dir():
-                digests[relative] = "no file"
-    return digests

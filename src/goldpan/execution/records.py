@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -26,6 +27,7 @@ from goldpan.core.result import ID_IN_JSON
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.execution.checkout import make_accessible
 from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
@@ -59,6 +61,7 @@ RECORD = "record.json"
 FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
 _SECONDS = "seconds"
+_PACKAGES = ".packages"
 ALL_TESTS = "all_tests"
 """The member of an environment that says that all tests ran."""
 BROKE_OFF = "broke_off"
@@ -179,9 +182,9 @@ class TrialRecord:
 
 @contextmanager
 def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
-    """Keep other processes from running tests in this workspace.
+    """Keep other processes from running tests in this workspace, and packages until the end.
 
-    They share records, logs and package caches. Raises `WorkspaceError` if one does.
+    They share records and logs. Raises `WorkspaceError` if one does.
     """
     folder = workspace.root / "verification"
     make_directory(folder)
@@ -189,8 +192,24 @@ def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
         f"Another goldpan is running tests in {workspace.root}",
         "Wait for it, or use another --workspace",
     )
+    packages = folder / _PACKAGES
     with hold_lock(folder / "lock", busy):
-        yield
+        try:
+            _remove(packages)  # of a run that was killed
+            yield
+        finally:
+            _remove(packages)
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        make_accessible(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def package_cache(workspace: WorkspaceLayout, repo: str) -> Path:
+    """Return where the packages of a repository lie while tests run: no two share one."""
+    return workspace.root / "verification" / _PACKAGES / repo.lower()
 
 
 def record_directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:

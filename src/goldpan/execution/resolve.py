@@ -24,7 +24,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import leaves
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.packages import open_packages
 from goldpan.execution.proof import Verdict
 from goldpan.execution.records import (
     BROKE_OFF,
@@ -191,7 +190,6 @@ def resolve_all(
             waiting.append(ScoringJob(job, record, text))
     with (
         hold_verification(workspace),
-        open_packages(workspace, (answer.job.instance.repo for answer in waiting), reporter),
         open_engine(execution) as running,
         reporter.task("Running tests", len(waiting)) as task,
     ):

@@ -38,11 +38,17 @@ from goldpan.execution.imports import (
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.outcomes import ReportError
-from goldpan.execution.packages import package_cache
 from goldpan.execution.proof import Run, uncollected
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import USUAL, Conditions, EndedError, TrialJob, TrialRecord
+from goldpan.execution.records import (
+    USUAL,
+    Conditions,
+    EndedError,
+    TrialJob,
+    TrialRecord,
+    package_cache,
+)
 from goldpan.execution.reports import read_report, report_content
 from goldpan.git.apply import apply_in
 

@@ -19,7 +19,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.packages import open_packages
 from goldpan.execution.proof import Origins, Proof, Run, Verdict, prove
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
@@ -216,11 +215,7 @@ def verify_all(
     with hold_verification(workspace):
         for repo, commits in sorted(bases.items()):
             _fetch_base_history(workspace, repo, commits, reporter, token, host)
-        with (
-            open_packages(workspace, bases, reporter),
-            open_engine(execution) as running,
-            reporter.task("Running tests", len(jobs)) as task,
-        ):
+        with open_engine(execution) as running, reporter.task("Running tests", len(jobs)) as task:
             for record in running.map(verify_instance, jobs):
                 reporter.note(f"{record.instance.id}: {record.proof.verdict}")
                 records.append(record)

@@ -32,7 +32,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import PROVENANCE, build_command, is_as_recorded, read_provenance
 from goldpan.evaluation.resolved import RESOLVED_FILE
-from goldpan.execution.packages import package_caches, package_flaws
 from goldpan.filters.profile import shipped_profiles
 from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
@@ -142,11 +141,8 @@ def _items(workspace: WorkspaceLayout) -> Iterator[Checked]:
         for path in object_files(clone):
             yield [path], partial(_objects, path)
         yield [clone / REFS], partial(_refs, clone)
-    for cache in package_caches(workspace):
-        files = [path for path in cache.rglob("*") if path.is_file() and not path.is_symlink()]
-        yield files, partial(_packages, cache)
     for stage in STAGES.values():
-        if stage.name in ("clone", "packages"):
+        if stage.name == "clone":
             continue
         for path in stage.files(root):
             is_record = stage.keeps_digests(root, path)
@@ -210,11 +206,6 @@ def _objects(path: Path) -> Iterator[Damage]:
 def _refs(clone: Path) -> Iterator[Damage]:
     for flaw in find_ref_flaws(clone):
         yield Damage(str(flaw.path), None, flaw.reason, clone_again(clone))
-
-
-def _packages(cache: Path) -> Iterator[Damage]:
-    for path, reason in package_flaws(cache):
-        yield Damage(str(path), None, reason)
 
 
 def _tables(workspace: WorkspaceLayout, repo: str) -> Iterator[Damage]:

@@ -198,16 +198,8 @@ STAGES: Mapping[str, Stage] = {
             digests="crosscode/**/provenance.json",
         ),
         Stage(
-            "packages",
-            outputs=("verification/.packages/{repo}/**", "verification/.seals/{repo}.json"),
-            command="goldpan verify {dataset}",
-            remedy="Run {command}, which fetches the packages again",
-            named="verification",
-            digests="verification/.seals/{repo}.json",
-        ),
-        Stage(
             "verify",
-            inputs=("clone", "build", "packages"),
+            inputs=("clone", "build"),
             outputs=(f"{_PROOF}/**",),
             command="goldpan verify {dataset}",
             named="verification",

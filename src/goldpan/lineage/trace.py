@@ -21,7 +21,7 @@ from goldpan.lineage.chain import OBJECTS, Link, verify_chain
 from goldpan.lineage.explain import Explanation, explain
 
 _MOST_ALIKE = 4
-_PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
+_PLACE = ("source", "path", "class", "line", "start")
 """Columns that say where a row was read that is of no issue or pull request."""
 
 

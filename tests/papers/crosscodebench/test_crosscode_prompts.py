@@ -16,13 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
-from goldpan.papers.crosscodebench.prompts import (
-    CrossSettings,
-    PromptBudget,
-    Prompter,
-    count_words,
-    longest_fitting,
-)
+from goldpan.papers.crosscodebench.prompts import CrossSettings, Prompter
 from goldpan.papers.crosscodebench.shortcuts import copied_example
 from goldpan.text.markers import escaped, unescaped
 from tests.drawing import daily
@@ -92,7 +86,7 @@ def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
     sides: dict[Side, int] = {"train": train, "evaluation": evaluation}
     for side, count in sides.items():
         result = prompter(method, side).prompt("x", "1")
-        assert (result.positive, result.negative, result.examples_cut) == (count, negative, 0)
+        assert (result.positive, result.negative) == (count, negative)
 
 
 def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
@@ -102,45 +96,6 @@ def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
 
     assert shown(0) == shown(0) != shown(1)
     assert {shown(0).count(at) > 5 for at in "0123"} == {True}
-
-
-def test_the_instruction_is_never_cut() -> None:
-    cutting = prompter("2/2-instruct", budget=PromptBudget(60))
-    seen = []
-    for size in range(0, 120, 7):
-        input_text = " ".join(["word"] * size)
-        result = cutting.prompt(input_text, "1")
-        assert count_words(result.text) <= 60
-        assert result.text.startswith("Definition: The input is A. The output is B.\n")
-        assert result.text.endswith("Output:")
-        assert result.positive + result.negative + result.examples_cut == 4
-        assert not result.input_cut or result.examples_cut == 4
-        assert not (result.negative and result.positive < 2)
-        seen.append((result.positive, result.negative, result.input_cut > 0))
-        shown = input_text[: len(input_text) - result.input_cut]
-        assert f"Input: {shown}\nOutput:" in result.text
-    assert seen == sorted(seen, key=lambda entry: (-entry[0], -entry[1], entry[2]))
-    assert seen[0][2] is False
-    assert seen[-1] == (0, 0, True)
-
-
-def test_as_much_of_the_input_stays_as_fits() -> None:
-    least = len(prompter("zero-shot").prompt("", "1").text)
-    budget = PromptBudget(least + 10, len, "characters")
-    result = prompter("zero-shot", budget=budget).prompt("a" * 50, "1")
-    assert (len(result.text), result.input_cut) == (least + 10, 40)
-
-
-def test_a_budget_below_the_instruction_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"The instruction of task_001_set_translation has"):
-        prompter("2/2-instruct", budget=PromptBudget(5))
-    with pytest.raises(UsageError, match="is none"):
-        PromptBudget(0)
-
-
-@given(st.integers(0, 200), st.integers(0, 200))
-def test_the_longest_that_fits_is_found(length: int, most: int) -> None:
-    assert longest_fitting(length, lambda size: size <= most) == min(length, most)
 
 
 @given(PIECES)

@@ -1,4 +1,4 @@
-"""Task files are checked, and what is wrong is said with file, field and instance."""
+"""What is wrong with a task file is said with file, field and instance."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ from goldpan.papers.crosscodebench.instances import (
     write_instances,
 )
 from goldpan.papers.crosscodebench.kinds import kind_of_category
-from goldpan.papers.crosscodebench.meta import read_meta
-from goldpan.papers.crosscodebench.task_files import (
-    Checked,
-    TaskDataset,
-    check_task_files,
-    export_tasks,
-)
+from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)
@@ -45,34 +39,25 @@ JSON = st.recursive(
 )
 
 
-def checked(directory: Path) -> Checked:
-    return check_task_files(directory, QUIET)
-
-
-def problem_lines(directory: Path) -> list[str]:
-    return [f"{problem.kind}: {problem}" for problem in checked(directory).problems]
-
-
-def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
-    write_public(tmp_path, STEM, [GOOD, {**GOOD, "idx": 2, "split": "valid"}])
-    result = checked(tmp_path)
-    assert (result.passed, result.problems, result.instances) == (True, (), 2)
+def refusal(directory: Path) -> str:
+    """Return why the task files of a directory cannot be imported."""
+    (path,) = directory.glob("*.meta.json")
+    with pytest.raises(DatasetError) as caught:
+        import_task(WorkspaceLayout(directory / "w"), path)
+    assert not (directory / "w" / "datasets").exists()
+    return caught.value.problem
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"Prompt": None}, "Description: is missing"),
-        ({"Prompt": None, "Descripton": ["x"]}, "Description: is missing; is it 'descripton'?"),
         ({"Definition": [""]}, "Definition: is empty"),
         ({"Definition": {"a": 1}}, "Definition: dict {'a': 1} is not text"),
-        ({"Type": ["Clasification"]}, "Type: 'Clasification' is none of Classification, Fill in"),
-        (
-            {"Type": ["Classification", "Many"]},
-            "Type: ['Many'] is not a sub-type of Classification",
-        ),
-        ({"Type": ["Translation", "Binary"]}, "Type: Translation has no sub-types"),
-        ({"Type": []}, "Type: is empty"),
+        ({"Type": ["Clasification"]}, "Type: ['Clasification'] is not a type with its sub-type"),
+        ({"Type": ["Classification", "Many"]}, "Type: ['Classification', 'Many'] is not a type"),
+        ({"Type": ["Translation", "Binary"]}, "Type: ['Translation', 'Binary'] is not a type"),
+        ({"Type": []}, "Type: [] is not a type"),
         ({"Positive Examples": "x"}, "Positive Examples: is not a list of examples"),
         (
             {"Positive Examples": [{"input": "x", "output": "y"}, {"input": "x"}]},
@@ -88,12 +73,8 @@ def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
-    path = write_public(tmp_path, STEM, [GOOD], **changes)
-    (line,) = [line for line in problem_lines(tmp_path) if line.startswith("error")]
-    assert line.startswith(f"error: {STEM}.meta.json: {problem}")
-    assert not checked(tmp_path).passed
-    with pytest.raises(DatasetError, match=STEM):
-        read_meta(path)
+    write_public(tmp_path, STEM, [GOOD], **changes)
+    assert refusal(tmp_path).startswith(f"{STEM}.meta.json: {problem}")
 
 
 @pytest.mark.parametrize(
@@ -110,45 +91,18 @@ def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem
     ],
 )
 def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) -> None:
-    path = write_public(tmp_path, STEM, [GOOD, instance, GOOD])
-    (line,) = problem_lines(tmp_path)
-    assert line.startswith(f"error: {STEM}.data.json: {problem}")
-    with pytest.raises(DatasetError) as caught:
-        import_task(WorkspaceLayout(tmp_path / "w"), path)
-    assert f"{STEM}.data.json: {problem}" in str(caught.value)
-    assert not (tmp_path / "w" / "datasets").exists()
+    write_public(tmp_path, STEM, [GOOD, instance, GOOD])
+    assert refusal(tmp_path).startswith(f"{STEM}.data.json: {problem}")
 
 
-def test_what_lacks_is_a_warning(tmp_path: Path) -> None:
-    write_public(tmp_path, STEM, [GOOD], URL=None, Categories=[], **{"Positive Examples": []})
-    assert problem_lines(tmp_path) == [
-        f"warning: {STEM}.meta.json: Positive Examples: 0 of 4 examples",
-        f"warning: {STEM}.meta.json: URL: is empty",
-        f"warning: {STEM}.meta.json: Categories: is empty",
-    ]
-    assert checked(tmp_path).passed
-
-
-def test_files_that_belong_together_are_there(tmp_path: Path) -> None:
-    write_public(tmp_path, STEM, [GOOD], Instance_number=[{"total": 2}])
-    write_public(tmp_path, "task_006_other_classification", [])
-    write_public(tmp_path, "task_8_short_classification", [GOOD])
-    write_public(tmp_path, "task_007_lonely_classification", [GOOD])
-    (tmp_path / "task_007_lonely_classification.data.json").unlink()
-    (tmp_path / "task_009_stray_classification.data.json").write_text("{}")
-    lines = problem_lines(tmp_path)
-    assert f"error: {STEM}.data.json: 1 instances, but {STEM}.meta.json announces 2" in lines
-    assert "error: task_006_other_classification.data.json: Instances: is empty" in lines
-    assert f"error: {STEM}.meta.json: another task has the number 6" in lines
-    assert any("task_8_short" in line and "name is not task_NNN" in line for line in lines)
-    assert any("task_007_lonely" in line and "cannot be read" in line for line in lines)
-    assert any("task_009_stray" in line and "has no .meta.json" in line for line in lines)
-
-
-def test_many_problems_are_counted_and_not_listed(tmp_path: Path) -> None:
-    write_public(tmp_path, STEM, [{"input": "x"}] * 50)
-    result = checked(tmp_path)
-    assert (len(result.problems), result.unlisted, result.instances) == (20, 30, 50)
+def test_files_hold_what_they_announce(tmp_path: Path) -> None:
+    write_public(tmp_path / "two", STEM, [GOOD], Instance_number=[{"total": 2}])
+    announced = f"1 instances, but {STEM}.meta.json announces 2"
+    assert refusal(tmp_path / "two") == f"{STEM}.data.json: {announced}"
+    write_public(tmp_path / "none", STEM, [])
+    assert "holds no instances" in refusal(tmp_path / "none")
+    write_public(tmp_path / "named", "task_8_short_classification", [GOOD])
+    assert "name is not task_NNN" in refusal(tmp_path / "named")
 
 
 def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
@@ -161,15 +115,15 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     content["Instances"][1]["output"] = "crash"
     content["Instances"][2]["facts"] = {"color": "red", "position": 1}
     data.write_text(json.dumps(content))
-    assert problem_lines(tmp_path / "files") == [
-        f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
-        "bug, feature, question",
-        f"error: {data.name}: Instances[2].facts.color: is not a column of the task",
-    ]
+    (meta,) = (tmp_path / "files").glob("*.meta.json")
+    with pytest.raises(DatasetError, match=r"Instances\[1\]: the output 'crash' is not one of"):
+        import_task(WorkspaceLayout(tmp_path / "v"), meta)
     content["Instances"][1]["output"] = "bug"
+    data.write_text(json.dumps(content))
+    with pytest.raises(DatasetError, match=r"Instances\[2\].facts.color: is not a column"):
+        import_task(WorkspaceLayout(tmp_path / "v"), meta)
     content["Instances"][2]["facts"] = {"position": "first"}
     data.write_text(json.dumps(content))
-    (meta,) = (tmp_path / "files").glob("*.meta.json")
     with pytest.raises(DatasetError, match=r"Instances\[2\]"):
         import_task(WorkspaceLayout(tmp_path / "v"), meta)
 

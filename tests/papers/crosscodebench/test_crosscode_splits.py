@@ -26,7 +26,6 @@ from goldpan.papers.crosscodebench.splits import (
     assign_tasks,
     draw_instances,
     find_split,
-    load_splits,
     shipped_splits,
 )
 from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
@@ -98,29 +97,9 @@ def test_an_empty_side_is_named() -> None:
 
 
 def test_splits_are_asked_for_in_any_case() -> None:
-    assert find_split("type-qa", shipped_splits()) == "Type-QA"
+    assert find_split("type-qa") == "Type-QA"
     with pytest.raises(UsageError, match="did you mean Type-QA"):
-        find_split("type-qs", shipped_splits())
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("[A]\nlevel = 3", "A.level"),
-        ("[A]\nlevel = 'type'\nscope = 'inter'\nevaluate = 'Nothing'", "'Nothing' is none of"),
-        ("[A]\nlevel = 'subtype'\nscope = 'inter'\nevaluate = 'Translation'", "is not a sub-type"),
-        ("[A]\nlevel = 'type'\nscope = 'intra'\nevaluate = 'Translation'", "use scope inter"),
-        ("[A]\nlevel = 'type'\nscop = 'intra'\nevaluate = 'Translation'", "scop"),
-        ("[A", "is not valid TOML"),
-    ],
-)
-def test_a_wrong_file_of_splits_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        load_splits(path)
-    assert problem in str(caught.value)
-    assert str(path) in str(caught.value)
+        find_split("type-qs")
 
 
 def instances(count: int) -> list[Instance]:

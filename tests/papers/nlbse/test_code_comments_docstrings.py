@@ -58,7 +58,7 @@ class Late:
 
 def names(text: str, kinds: frozenset[str] = ALL) -> list[tuple[str, str, str]]:
     comments, _ = read_docstrings(text.encode(), "bowls", kinds)
-    return [(comment.name, comment.kind, comment.text.text.strip()) for comment in comments]
+    return [(comment.name, comment.kind, comment.text.strip()) for comment in comments]
 
 
 def docstring(literal: str) -> str | None:
@@ -140,5 +140,5 @@ def test_a_docstring_is_what_python_takes_for_one(prefix: str, quote: str, words
     assert isinstance(body, ast.ClassDef)
     expected = ast.get_docstring(body, clean=False)
     comments, _ = read_docstrings(text.encode(), "a", frozenset({"class"}))
-    read = comments[0].text.text if comments else None
+    read = comments[0].text if comments else None
     assert (read or "") == (expected or "")

@@ -96,7 +96,7 @@ def test_mined_repositories(folder: Path) -> None:
     assert "1 closings of issues" in done.out
 
 
-def test_labels_are_listed_to_be_accepted_or_edited(tmp_path: Path) -> None:
+def test_labels_are_listed_with_their_classes(tmp_path: Path) -> None:
     entry = closing(1)
     columns = ("kind", "state", "title", "body", "author_association")
     rows = [
@@ -114,20 +114,6 @@ def test_labels_are_listed_to_be_accepted_or_edited(tmp_path: Path) -> None:
     assert ["o-windows", "1"] in cells
     assert "\x1b[2J" not in done.out
     assert "3 of 5 closed issues have labels of exactly one class" in done.out
-    done = run(*words, "--output", "own.toml", folder=tmp_path)
-    text = (tmp_path / "own.toml").read_text(encoding="utf-8")
-    assert '# "o-windows", 1 issues' in text
-    assert "own.toml, then build with --profile" in " ".join(done.out.split())
-    sentence(run(*words, "--output", "own.toml", folder=tmp_path), 2, "exists already")
-    sentence(run(*words, "--output", "own", folder=tmp_path), 2, ".toml")
-    build = ("build", "issue-type", "--source", "mined", "--split", "none", "--profile", "own.toml")
-    done = run(*build, folder=tmp_path)
-    assert "3 with the label bug" in done.out, done.err
-    edited = text.replace('"question" = ["question"', r'"question" = ["ask \u001b[2j", "question"')
-    assert edited != text
-    (tmp_path / "own.toml").write_text(edited, encoding="utf-8")
-    done = run(*build, "--json", folder=tmp_path)
-    assert json.loads(done.out)["built"]["labels"] == {"bug": 3, "question": 1}
     shown = json.loads(run(*words, "--json", folder=tmp_path).out)
     assert shown["labels"][0] == {"label": "c-bug", "issues": 2, "means": "bug"}
     assert (shown["issues"], shown["classified"]) == (5, 3)

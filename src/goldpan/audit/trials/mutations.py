@@ -51,7 +51,6 @@ _NUMBER = re.compile(
     r"integer|float|number|number_literal|(?:decimal_)?(?:int|integer|float|floating_point)_literal"
 )
 _BOOLEANS = {"true": "false", "false": "true", "True": "False", "False": "True"}
-_STRING = re.compile(rb"([A-Za-z]*)([\"'`])")
 _SWAPPED = {"break": "continue", "continue": "break"}
 _NOTHING = {
     "Python": "None", "JavaScript": "undefined", "TypeScript": "undefined", "TSX": "undefined",
@@ -117,13 +116,9 @@ def edits_of(
 
 
 def _edits_of_node(node: Node, language: Language, mark: Mark | None) -> Iterator[MutationEdit]:
-    if mark in (Mark.COMMENT, Mark.EXACT):
+    if mark in (Mark.COMMENT, Mark.EXACT, Mark.STRING):
         return
     parent, text = node.parent, _text(node)
-    if mark is Mark.STRING:
-        if (other := _other_string(node.text or b"")) is not None:
-            yield _edit("constant", node, other)
-        return
     yield from _left_out(node, language)
     if condition := _condition(node):
         yield _edit("condition", condition, _negated(condition, language))
@@ -206,16 +201,6 @@ def _other_number(text: str) -> str:
         except (ValueError, OverflowError):
             continue
     return ""
-
-
-def _other_string(text: bytes) -> bytes | None:
-    """Return an empty string of the same type, or one that is not where it is empty."""
-    opening = _STRING.match(text)
-    if opening is None:
-        return None
-    prefix = bytes(letter for letter in opening[1] if letter not in b"rRfF")
-    quote = opening[2]
-    return prefix + quote + (b"x" if text == opening[0] + quote else b"") + quote
 
 
 def _edit(kind: Kind, node: Node, text: bytes) -> MutationEdit:

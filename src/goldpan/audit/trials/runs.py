@@ -30,7 +30,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, writ
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
@@ -188,7 +187,6 @@ def _run_all(
         reporter.note(f"{unit}: {expected}{verified}")
     with (
         hold_verification(workspace),
-        open_packages(workspace, (unit.job.instance.repo for unit in units), reporter),
         open_engine(options.execution) as running,
         reporter.task("Running tests", len(units)) as task,
     ):

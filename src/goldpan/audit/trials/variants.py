@@ -1,7 +1,8 @@
 """Variants of a fix: the code with the fix, but for one difference in the changed lines.
 
-A variant that passes the tests shows what they do not check. Each parses, and none has the syntax
-tree of the fix, of the code before it, or of another variant; for Python, none has their bytecode.
+A variant that passes the tests shows what they do not check. Each parses, and none has the tokens
+of the fix, of the code before it, or of another variant; for Python, none has their bytecode.
+Strings, comments and types count for nothing: most strings are messages.
 """
 
 from __future__ import annotations
@@ -14,44 +15,27 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from itertools import pairwise, zip_longest
+from itertools import groupby, zip_longest
 from types import CodeType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from goldpan.audit.trials.mutations import Block, Kind, MutationEdit, edits_of, line_starts
-from goldpan.code.grammar import Mark, ParsedCode, read
+from goldpan.code.grammar import ParsedCode, read
 from goldpan.code.languages import Language, language_of, second_language_of
-from goldpan.code.patch import FilePatch
+from goldpan.code.lexer import tokens
+from goldpan.code.patch import FilePatch, read_hunks
 from goldpan.code.substance import LARGEST
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
 T = TypeVar("T")
-VERSION = 3
+VERSION = 4
 """Raised where the same fix and seed would give other variants."""
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _AROUND = 2
 """Lines before and after a change that its diff shows."""
-_RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)?")
-_CALL = re.compile(r"call|invocation|creation|new_expression|macro")
-_MESSENGER = re.compile(
-    rb"(?:.*\W)?(?:\w*(?:Error|Exception|Warning)|_*(?:raise|throw|fail|panic|abort|warn)\w*|bail"
-    rb"|debug|info|error|critical|fatal|exception|errors\.New|Errorf)[\s!]*",
-    re.DOTALL,
-)
-"""A callee whose texts tell people of errors or progress."""
-_ARGUMENTS = re.compile(r"arguments?(?:_list)?|token_tree")
-_APART = re.compile(r"subscript.*|(?:dictionary|object|pair|keyword_argument|comparison_operator)")
-"""Within a message, a string here may be more than words, such as a key."""
-_ASSIGNMENT = re.compile(r"assignment(?:_expression|_statement)?|variable_declarator")
-_ERASED = re.compile(
+_TYPES = re.compile(
     r"type_annotation|type_parameters|type_arguments|interface_declaration|function_signature"
     r"|type_alias_declaration"
 )
 """Nodes of TypeScript that no compiled code has."""
-_STUBS = re.compile(rb"if\s+(?:\w+\.)?TYPE_CHECKING\s*:\s*|class\s[^:]*\bTypedDict\b[^:]*:\s*")
-_OVERLOAD = re.compile(rb"@(?:\w+\.)?overload\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +72,13 @@ class Variant:
 def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
     """Return where a git diff of one file changes it, in order."""
     blocks: list[Block] = []
-    place, added, removed = -1, 0, b""
-    for line in (*part.text.split("\n"), ""):
-        head = _HUNK.match(line)
-        mark = line[:1] if place >= 0 and not head else ""
-        if mark == "+":
-            place, added = place + 1, added + 1
-        elif mark == "-":
-            removed += line[1:].encode("utf-8", "surrogateescape") + b"\n"
-        elif mark == "\\":
-            removed = removed if added else removed.removesuffix(b"\n")
-        else:
-            if added or removed:
-                blocks.append(Block(place - added, added, removed))
-            added, removed = 0, b""
-            # A hunk without lines after the change names the line before it.
-            is_empty = ",0 @@" in line.partition("+")[2]
-            place = int(head[1]) - (not is_empty) if head else place + (mark == " ")
+    for hunk in read_hunks(part.text):
+        for is_same, group in groupby(hunk, lambda line: line.mark == " "):
+            lines = [] if is_same else list(group)
+            gone = [line.text + "\n" * line.ends for line in lines if line.mark == "-"]
+            removed = "".join(gone).encode("utf-8", "surrogateescape")
+            if lines:
+                blocks.append(Block(lines[0].new - 1, len(lines) - len(gone), removed))
     return tuple(blocks)
 
 
@@ -152,11 +126,13 @@ class _Code:
 
     def meaning(self, content: bytes) -> bytes | None:
         """Return a digest of a text's meaning, None where it is no code of the language."""
-        reading = _read(content, self.language)
-        behavior = _behavior(reading, self.language)
         if self.by_bytecode:
-            return _bytecode(behavior) or _bytecode(content)
-        return _tree(_read(behavior, self.language)) if reading.clean else None
+            return _bytecode(content)
+        reading = _read(content, self.language)
+        if reading.clean and self.language.name in ("TypeScript", "TSX"):
+            reading = _read(_without_types(reading), self.language)
+        code = b" ".join(tokens(reading.stripped.code))
+        return hashlib.sha256(code).digest() if reading.clean else None
 
 
 def _parse(file: FixedFile) -> _Code | None:
@@ -193,92 +169,17 @@ def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
         yield from (item for item in row if item is not None)
 
 
-def _behavior(reading: ParsedCode, language: Language) -> bytes:
-    """Return a text without messages, docstrings and types, which tests of behavior ignore."""
-    cuts: list[tuple[int, int, bytes]] = []
-    strings: dict[bytes, list[Node]] = {}
-    in_messages, elsewhere = {b""}, set[bytes]()
-    waiting: list[tuple[Node, bytes | None]] = [(reading.tree.root_node, None)]
-    while waiting:
-        node, owner = waiting.pop()
-        if reading.marks.get(node.id) is Mark.STRING:
-            if owner is not None:
-                strings.setdefault(owner, []).append(node)
-            continue
-        if node.type == "identifier":
-            (in_messages if owner == b"" else elsewhere).add(node.text or b"")
-        cuts += _types(node, reading.marks.get(node.id), language)
-        waiting += _owned(node, owner)
-    for name in in_messages - elsewhere:
-        cuts += [(node.start_byte, node.end_byte, b'""') for node in strings.get(name, ())]
+def _without_types(reading: ParsedCode) -> bytes:
     parts, at = [], 0
-    for start, end, text in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
-        if start >= at:
-            parts += [reading.text[at:start], text]
-            at = end
-    return b"".join([*parts, reading.text[at:]])
-
-
-def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None]]:
-    """Yield the children of a node, each with what its strings go to: a message (b"") or a name."""
-    target = None
-    if _ASSIGNMENT.fullmatch(node.type):
-        target = node.child_by_field_name("left") or node.child_by_field_name("name")
-    if target is not None:
-        owner = target.text if target.type == "identifier" else None
-    elif _RAISED.fullmatch(node.type):
-        owner = b""
-    elif _APART.fullmatch(node.type):
-        owner = None
-    for child in node.children:
-        if _CALL.search(node.type) and _ARGUMENTS.fullmatch(child.type):
-            callee = (node.text or b"")[: child.start_byte - node.start_byte]
-            is_raised = node.parent is not None and _RAISED.fullmatch(node.parent.type)
-            yield child, b"" if is_raised or _MESSENGER.fullmatch(callee) else None
-        elif child != target:
-            yield child, owner
-
-
-def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the places of docstrings or types in a node, each with its replacement."""
-    start, end, text = node.start_byte, node.end_byte, node.text or b""
-    if language.name in ("TypeScript", "TSX") and _ERASED.fullmatch(node.type):
-        yield start, end, b""
-    if language.name != "Python":
-        return
-    parent = node.parent.type if node.parent else ""
-    if node.type == "expression_statement" and mark is Mark.COMMENT:
-        # Only a docstring may stand before imports from `__future__`.
-        yield start, end, b"" if parent == "module" else b"pass"
-    if _OVERLOAD.match(text):
-        yield start, end, b"pass"
-    body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
-    if body is not None and _STUBS.fullmatch(text[: body.start_byte - start]):
-        yield body.start_byte, body.end_byte, b"pass"
-    parameters = node.child_by_field_name("parameters")
-    if node.type == "function_definition" and parent != "decorated_definition" and parameters:
-        for part in (node, *parameters.named_children):
-            for sign, kind in pairwise(part.children):
-                if kind.type == "type":
-                    yield sign.start_byte, kind.end_byte, b""
-
-
-def _tree(reading: ParsedCode) -> bytes:
-    """Return a digest of a syntax tree without comments, white space and parentheses."""
-    digest = hashlib.sha256()
-    waiting: list[Node | None] = [reading.tree.root_node]
+    waiting = [reading.tree.root_node]
     while waiting:
         node = waiting.pop()
-        if node is None:
-            digest.update(b")")
-        elif reading.marks.get(node.id) is not Mark.COMMENT and node.type not in "()":
-            if node.type != "parenthesized_expression":
-                digest.update(f"({node.type} ".encode())
-                waiting.append(None)
-            if not node.child_count:
-                digest.update(node.text or b"")
+        if _TYPES.fullmatch(node.type):
+            parts.append(reading.text[at : node.start_byte])
+            at = node.end_byte
+        else:
             waiting += reversed(node.children)
-    return digest.digest()
+    return b"".join([*parts, reading.text[at:]])
 
 
 def _bytecode(content: bytes) -> bytes | None:
@@ -287,18 +188,26 @@ def _bytecode(content: bytes) -> bytes | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-            _put_on_one_line(tree)
+            _Behavior().visit(tree)
         code = compile(tree, "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return hashlib.sha256(repr(_plain(code)).encode("utf-8", "replace")).digest()
 
 
-def _put_on_one_line(tree: ast.Module) -> None:
-    """Give all nodes the same place: some line breaks change the bytecode."""
-    for node in ast.walk(tree):
+class _Behavior(ast.NodeTransformer):
+    """Takes strings, types and places out of a tree: some line breaks change the bytecode."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+        if is_text or isinstance(node, ast.JoinedStr):
+            node = ast.Constant("")
+        for name in ("annotation", "returns"):
+            if getattr(node, name, None) is not None:
+                setattr(node, name, ast.Constant("") if isinstance(node, ast.AnnAssign) else None)
         for name in node._attributes:
             setattr(node, name, 1)
+        return self.generic_visit(node)
 
 
 def _plain(constant: object) -> object:

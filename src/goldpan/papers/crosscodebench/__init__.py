@@ -6,12 +6,11 @@ from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
 _OPERATIONS = "goldpan.papers.crosscodebench.operations"
-_COMMANDS = ("export", "import", "check", "splits", "split", "shortcut")
+_COMMANDS = ("export", "import", "splits", "split", "shortcut")
 
 register(
     Files("protocol", _HERE / "protocols"),
     Part("recipe", "crosscodebench", "goldpan.papers.crosscodebench.tables:PAPER"),
-    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",
         f"{_OPERATIONS}:crosscode",

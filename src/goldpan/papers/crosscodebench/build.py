@@ -29,8 +29,6 @@ _BATCH = 256
 _EXPLAINED = {
     "leaking_exact": "training instances whose input stands in the evaluation",
     "leaking_near": "training instances whose input has a near duplicate in the evaluation",
-    "examples_cut": "prompts that lack examples, for their length",
-    "inputs_cut": "prompts that lack the end of the input, for their length",
 }
 _APART = (
     "Training and evaluation have other tasks, of other datasets. Training instances whose input "
@@ -42,6 +40,8 @@ _APART = (
 class CrossCodeResult(data.Result):
     """The result of building a split."""
 
+    schema = 2
+
     directory: Path
     split: str
     train: tuple[TaskCount, ...]
@@ -49,10 +49,6 @@ class CrossCodeResult(data.Result):
     left_out: tuple[LeftOut, ...]
     leaking: Mapping[str, int]
     """Training instances that stand in the evaluation, by relation: exact, near."""
-    examples_cut: int
-    """Prompts that show fewer examples than the method wants, to keep to their length."""
-    inputs_cut: int
-    """Prompts whose input lacks its end."""
     seconds: float
 
 
@@ -75,11 +71,6 @@ def built(result: CrossCodeResult) -> Iterator[data.Block]:
         f"{sum(result.leaking.values()):,} training instances dropped, as they also occur in the "
         f"evaluation: {result.leaking['exact']:,} exactly, {result.leaking['near']:,} nearly"
     )
-    if result.examples_cut or result.inputs_cut:
-        yield data.Line(
-            f"{result.examples_cut:,} prompts lack examples for their length, "
-            f"{result.inputs_cut:,} the end of the input"
-        )
     yield data.Line(f"Written to {result.directory}")
 
 
@@ -161,7 +152,7 @@ def build_split(
         progress.advance()
         leaks = find_leaks_of_batches(evaluation.inputs(), train.inputs(), settings.duplicates)
         dropped = {leak.query for leak in leaks}
-        counts = Counter(leaking_exact=0, leaking_near=0, examples_cut=0, inputs_cut=0)
+        counts = Counter(leaking_exact=0, leaking_near=0)
         counts.update(f"leaking_{leak.relation}" for leak in leaks)
         progress.advance()
         train = replace(train, counts=train.counts_without(dropped))
@@ -177,8 +168,8 @@ def build_split(
             CROSSCODE,
             CROSSCODE.batches(
                 chain(
-                    prompt_rows("train", trained_on, train, dropped, settings, counts),
-                    prompt_rows("evaluation", evaluated_on, evaluation, (), settings, counts),
+                    prompt_rows("train", trained_on, train, dropped, settings),
+                    prompt_rows("evaluation", evaluated_on, evaluation, (), settings),
                 )
             ),
             data.SplitPlan("given", seed=settings.seed),
@@ -194,8 +185,6 @@ def build_split(
         evaluation.counts,
         assigned.left_out,
         {relation: counts[f"leaking_{relation}"] for relation in ("exact", "near")},
-        counts["examples_cut"],
-        counts["inputs_cut"],
         round(time.monotonic() - started, 3),
     )
 
@@ -216,13 +205,11 @@ class _Member:
 def _provenance(
     members: Sequence[_Member], settings: CrossSettings, counts: Mapping[str, int]
 ) -> data.Provenance:
-    """Return where the prompts come from; `counts` fills while they are made."""
-    budget = settings.budget
+    """Return where the prompts come from."""
     return data.Provenance(
         settings={
             "method": settings.method.name,
             "seed": settings.seed,
-            "budget": {"most": budget.most, "unit": budget.unit} if budget else None,
             "train_cap": settings.train_cap,
             "evaluation_cap": settings.evaluation_cap,
             "duplicates": asdict(settings.duplicates),

@@ -16,20 +16,11 @@ from goldpan.papers.crosscodebench.build import FAMILY, side_rows
 from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
-    Problem,
-    problem_of,
     read_instances,
     refused,
     task_rows,
 )
-from goldpan.papers.crosscodebench.meta import (
-    DATA,
-    Meta,
-    TaskExample,
-    count_problem,
-    read_meta,
-    slug,
-)
+from goldpan.papers.crosscodebench.meta import DATA, META, Meta, TaskExample, read_meta, slug
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
 from goldpan.plugins import data
 
@@ -167,8 +158,8 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         for number, row in enumerate(rows if len(rows) > 1 else (), start):
             _packed([row], schema, file, number)
-        problem = Problem(file, f"{INSTANCES}[{start}]", f"a column does not fit: {error}")
-        raise refused(problem) from None
+        problem = data.FieldError(f"{INSTANCES}[{start}]", f"a column does not fit: {error}")
+        raise refused(problem, file) from None
 
 
 def _read_rows(
@@ -185,9 +176,11 @@ def _read_rows(
             counts[split] += 1
             yield split, row
     except data.FieldError as error:
-        raise refused(problem_of(error, f"{meta.stem}{DATA}")) from None
-    if problem := count_problem(meta, counts):
-        raise refused(problem)
+        raise refused(error, f"{meta.stem}{DATA}") from None
+    announced, count = meta.counts.get("total"), counts.total()
+    if announced not in (None, count):
+        text = f"{count:,} instances, but {meta.stem}{META} announces {announced:,}"
+        raise refused(data.FieldError("", text), f"{meta.stem}{DATA}")
 
 
 def _new_task_file(workspace: data.WorkspaceLayout, task: data.Task) -> Path | None:

@@ -1,7 +1,4 @@
-"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other.
-
-Problems name file, field and cause.
-"""
+"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -31,32 +28,10 @@ _SPLITS = {
 _BATCH = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a file, or that deserves a look."""
-
-    file: str
-    field: str
-    """Such as `Type`, `Positive Examples[2].Input` or `Instances[17].output`; may be empty."""
-    text: str
-    kind: Literal["error", "warning"] = "error"
-
-    def __str__(self) -> str:
-        where = f"{self.file}: {self.field}" if self.field else self.file
-        return f"{where}: {self.text}"
-
-
-def problem_of(error: data.FieldError, file: str) -> Problem:
-    """Return what is wrong with a field as a problem of a file."""
-    return Problem(file, error.field, error.text)
-
-
-def refused(problem: Problem, more: int = 0) -> data.DatasetError:
-    """Return the error that stops work on account of a problem."""
-    others = f" ({more:,} more)" if more else ""
-    return data.DatasetError(
-        f"{problem}{others}", "Correct the file; goldpan build crosscode check lists all problems"
-    )
+def refused(error: data.FieldError, file: str) -> data.DatasetError:
+    """Return the error that names the file, the field and what is wrong with it."""
+    where = f"{file}: {error.field}" if error.field else file
+    return data.DatasetError(f"{where}: {error.text}", "Correct the file")
 
 
 def text_of(value: object, field: str = "") -> str:
@@ -102,7 +77,7 @@ def read_instances(path: Path) -> Iterator[Instance]:
         for index, value in enumerate(read_values(path)):
             yield instance_of(value, index)
     except data.FieldError as error:
-        raise refused(problem_of(error, path.name)) from None
+        raise refused(error, path.name) from None
     except OSError as error:
         raise data.DatasetError(
             f"{path} cannot be read: {error.strerror}", "Check the file"

@@ -106,12 +106,6 @@ def known_types() -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.type for entry in _entries()))
 
 
-def known_subtypes(type_name: str) -> tuple[str, ...]:
-    """Return the names of a type's sub-types."""
-    entries = (entry for entry in _entries() if entry.type == type_name)
-    return tuple(entry.subtype for entry in entries if entry.subtype)
-
-
 def find_kind(names: list[str]) -> TaskKind | None:
     """Return the kind that the field Type names, however it is written; None for no such kind."""
     plain = [plain_name(name) for name in names]

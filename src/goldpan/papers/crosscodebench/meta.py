@@ -8,39 +8,15 @@ before (`Prompt`, `BibTex`, `Instance_number`) are understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    InstanceOf,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
-from pydantic_core import ErrorDetails
 
-from goldpan.papers.crosscodebench.instances import (
-    Problem,
-    joined_text,
-    problem_of,
-    refused,
-    text_of,
-)
-from goldpan.papers.crosscodebench.kinds import (
-    TaskKind,
-    find_kind,
-    kind_of_category,
-    known_subtypes,
-    known_types,
-)
+from goldpan.papers.crosscodebench.instances import joined_text, refused, text_of
+from goldpan.papers.crosscodebench.kinds import TaskKind, find_kind, kind_of_category, known_types
 from goldpan.plugins.data import DatasetError, FieldError, Task, UsageError, plain_task, task_of
 
 META = ".meta.json"
@@ -157,49 +133,14 @@ def _plain_example(example: TaskExample) -> dict[str, str]:
 
 def read_meta(path: Path) -> Meta:
     """Return what a task's file says; raises `DatasetError` that names file and field."""
-    examined = examine_meta(path)
-    if isinstance(examined, Meta):
-        return examined
-    raise refused(examined[0], len(examined) - 1)
-
-
-def examine_meta(path: Path) -> Meta | list[Problem]:
-    """Return what a task's file says, or all that keeps it from being read."""
     stem = path.name.removesuffix(META)
     try:
-        values = _values(path)
         match = _STEM.fullmatch(stem)
         if not match:
             raise FieldError("", "the file's name is not task_NNN_DATASET_TYPE.meta.json")
-        fields = dict(_File.model_validate(values))
+        return _meta(stem, match[2], _values(path))
     except FieldError as error:
-        return [problem_of(error, path.name)]
-    except ValidationError as error:
-        return [problem_of(_field_error(each, values), path.name) for each in error.errors()]
-    dataset = match[2].rpartition("_")[0] or match[2]  # all but the number and the type's last word
-    return Meta(stem, **{**fields, "source": fields["source"] or dataset})
-
-
-def meta_warnings(meta: Meta) -> Iterator[Problem]:
-    """Yield the gaps of a task that are not errors."""
-    file = f"{meta.stem}{META}"
-    shown = {"Positive Examples": meta.positive, "Negative Examples": meta.negative}
-    for name, examples in shown.items():
-        if len(examples) < EXAMPLES:
-            yield Problem(file, name, f"{len(examples)} of {EXAMPLES} examples", "warning")
-    texts = {"BibTeX": meta.bibtex, "URL": meta.url, "Categories": meta.category}
-    for name, text in texts.items():
-        if not text:
-            yield Problem(file, name, "is empty", "warning")
-
-
-def count_problem(meta: Meta, counts: Mapping[str, int]) -> Problem | None:
-    """Return what is wrong where a data file has not as many instances as announced."""
-    announced, count = meta.counts.get("total"), sum(counts.values())
-    if announced is None or announced == count:
-        return None
-    text = f"{count:,} instances, but {meta.stem}{META} announces {announced:,}"
-    return Problem(f"{meta.stem}{DATA}", "", text)
+        raise refused(error, path.name) from None
 
 
 def list_metas(directory: Path) -> list[Path]:
@@ -220,7 +161,7 @@ def list_metas(directory: Path) -> list[Path]:
 
 
 def _values(path: Path) -> Mapping[str, object]:
-    """Return the fields of a file by the names of `_File`, others by theirs; or `FieldError`."""
+    """Return the fields of a file by the names of Figure 1; raises `FieldError`."""
     try:
         if path.stat().st_size > _LARGEST:
             raise FieldError("", "is larger than 64 MiB, so it is not meta information")
@@ -231,62 +172,100 @@ def _values(path: Path) -> Mapping[str, object]:
         raise FieldError("", f"is not JSON ({error})") from None
     if not isinstance(read, dict):
         raise FieldError("", "is not a JSON object")
-    values = {_plain(name): value for name, value in read.items()}
-    known = {_NAMES[name]: values.pop(name) for name in _NAMES if name in values}
-    return {**values, **known}
+    values = {_NAMES.get(_plain(str(name)), str(name)): value for name, value in read.items()}
+    if missing := [name for name in _REQUIRED if name not in values]:
+        raise FieldError(missing[0], "is missing")
+    return values
+
+
+def _meta(stem: str, rest: str, values: Mapping[str, object]) -> Meta:
+    """Return a task by the fields of its file; `rest` is its name without the number."""
+    texts = {name: _texts(values.get(name), name) for name in _TEXTS}
+    first = {name: next(iter(several), "") for name, several in texts.items()}
+    if empty := [name for name in _FILLED if not first[name].strip()]:
+        raise FieldError(empty[0], "is empty")
+    categories = tuple(texts["Categories"])
+    # Of an older name of a type, its category tells the type.
+    kind = find_kind(texts["Type"]) or (kind_of_category(categories[0]) if categories else None)
+    if kind is None:
+        known = ", ".join(known_types())
+        raise FieldError("Type", f"{texts['Type']} is not a type with its sub-type: {known}")
+    return Meta(
+        stem=stem,
+        kind=kind,
+        description=first["Description"],
+        definition=first["Definition"],
+        source=first["Source"] or rest.rpartition("_")[0] or rest,
+        categories=categories,
+        positive=_examples(values, "Positive Examples"),
+        negative=_examples(values, "Negative Examples"),
+        input_language=first["Input Language"],
+        output_language=first["Output Language"],
+        bibtex=first["BibTeX"],
+        url=first["URL"],
+        counts=_counts(values.get("Instance Number")),
+        task=_task(values.get("Goldpan")),
+    )
 
 
 def _plain(name: str) -> str:
     return "".join(name.lower().replace("_", " ").split())
 
 
-def _texts(value: object) -> Sequence[str]:
-    """Return texts, of which one may stand by itself."""
+_FILLED = ("Description", "Definition")
+_REQUIRED = (
+    *("Type", *_FILLED, "Positive Examples", "Negative Examples"),
+    *("Input Language", "Output Language"),
+)
+_TEXTS = (
+    *("Type", *_FILLED, "Input Language", "Output Language"),
+    *("Source", "Categories", "BibTeX", "URL"),
+)
+_NAMES = {
+    "prompt": "Description",
+    "category": "Categories",
+    **{_plain(name): name for name in (*_REQUIRED, *_TEXTS, "Instance Number", "Goldpan")},
+}
+"""The names of the fields, as they are compared."""
+
+
+def _texts(value: object, name: str) -> list[str]:
+    """Return the texts of a field, of which one may stand by itself."""
     if isinstance(value, list):
-        return [text_of(text, f"[{at}]") for at, text in enumerate(value)]
-    return [] if value is None else [text_of(value)]
+        return [text_of(text, f"{name}[{at}]") for at, text in enumerate(value)]
+    return [] if value is None else [text_of(value, name)]
 
 
-def _first(value: object) -> str:
-    """Return a text; of a list, the first, as the paper's authors use them."""
-    return next(iter(_texts(value)), "")
+def _examples(values: Mapping[str, object], name: str) -> tuple[TaskExample, ...]:
+    listed = values[name] or []
+    if not isinstance(listed, list):
+        raise FieldError(name, "is not a list of examples")
+    return tuple(_example(value, f"{name}[{at}]") for at, value in enumerate(listed))
 
 
-def _filled(text: str) -> str:
-    if not text.strip():
-        raise FieldError("", "is empty")
-    return text
-
-
-def _example(value: object) -> TaskExample:
+def _example(value: object, name: str) -> TaskExample:
     if not isinstance(value, dict):
-        raise FieldError("", "is not an object with Input and Output")
-    fields = {_plain(name): item for name, item in value.items()}
-    for name in ("Input", "Output"):
-        if name.lower() not in fields:
-            raise FieldError(f".{name}", "is missing")
+        raise FieldError(name, "is not an object with Input and Output")
+    fields = {_plain(key): item for key, item in value.items()}
+    for part in ("Input", "Output"):
+        if part.lower() not in fields:
+            raise FieldError(f"{name}.{part}", "is missing")
     reason = fields.get("reason", fields.get("explanation", ""))
     return TaskExample(
-        joined_text(fields["input"], ".Input"),
-        joined_text(fields["output"], ".Output"),
-        joined_text(reason, ".Reason"),
+        joined_text(fields["input"], f"{name}.Input"),
+        joined_text(fields["output"], f"{name}.Output"),
+        joined_text(reason, f"{name}.Reason"),
     )
 
 
-def _examples(value: object) -> object:
-    if value is not None and not isinstance(value, list):
-        raise FieldError("", "is not a list of examples")
-    return value or ()
-
-
-def _counts(value: object) -> object:
+def _counts(value: object) -> dict[str, int]:
     counts = value[0] if isinstance(value, list) and len(value) == 1 else value
     if counts is None:
         return {}
     if not isinstance(counts, dict) or not all(
         isinstance(count, int) and count >= 0 for count in counts.values()
     ):
-        raise FieldError("", "is not an object of counts by split")
+        raise FieldError("Instance Number", "is not an object of counts by split")
     return counts
 
 
@@ -294,81 +273,11 @@ def _task(value: object) -> Task | None:
     if value is None:
         return None
     if not isinstance(value, dict) or value.get("format") != _FORMAT:
-        raise FieldError(".format", f"is not {_FORMAT}, another version wrote it")
+        raise FieldError("Goldpan.format", f"is not {_FORMAT}, another version wrote it")
     task = value.get("task")
     if not isinstance(task, dict):
-        raise FieldError(".task", "is not an object")
+        raise FieldError("Goldpan.task", "is not an object")
     try:
         return task_of(task, "")
     except UsageError as error:
-        raise FieldError(".task", error.problem.removeprefix(": ")) from None
-
-
-_Text = Annotated[str, BeforeValidator(_first)]
-_Required = Annotated[str, BeforeValidator(_first), AfterValidator(_filled)]
-_Examples = Annotated[
-    tuple[Annotated[InstanceOf[TaskExample], BeforeValidator(_example)], ...],
-    BeforeValidator(_examples),
-]
-
-
-class _File(BaseModel):
-    """The fields of a task's file, by the names of Figure 1."""
-
-    categories: Annotated[tuple[str, ...], BeforeValidator(_texts)] = Field((), alias="Categories")
-    kind: InstanceOf[TaskKind] = Field(alias="Type")
-    description: _Required = Field(alias="Description")
-    definition: _Required = Field(alias="Definition")
-    source: _Text = Field("", alias="Source")
-    positive: _Examples = Field(alias="Positive Examples")
-    negative: _Examples = Field(alias="Negative Examples")
-    input_language: _Text = Field(alias="Input Language")
-    output_language: _Text = Field(alias="Output Language")
-    bibtex: _Text = Field("", alias="BibTeX")
-    url: _Text = Field("", alias="URL")
-    counts: Annotated[dict[str, int], BeforeValidator(_counts)] = Field({}, alias="Instance Number")
-    task: Annotated[InstanceOf[Task] | None, BeforeValidator(_task)] = Field(None, alias="Goldpan")
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _kind(cls, value: object, info: ValidationInfo) -> TaskKind:
-        """Return the type, however it is written; of an older name, that of the category."""
-        names, categories = list(_texts(value)), info.data.get("categories")
-        kind = find_kind(names) or (kind_of_category(categories[0]) if categories else None)
-        if kind is None:
-            raise FieldError("", _no_kind(names))
-        return kind
-
-
-def _no_kind(names: list[str]) -> str:
-    """Return why names are no type."""
-    if not names:
-        return "is empty"
-    parent = find_kind(names[:1])
-    if parent is None:
-        return f"{names[0]!r} is none of {', '.join(known_types())}"
-    if subtypes := known_subtypes(parent.type):
-        return f"{names[1:]} is not a sub-type of {parent.type}: {', '.join(subtypes)}"
-    return f"{parent.type} has no sub-types, {names[1:]} is given"
-
-
-_NAMES = {
-    "prompt": "Description",
-    "category": "Categories",
-    **{_plain(str(field.alias)): str(field.alias) for field in _File.model_fields.values()},
-}
-"""The names of the fields, as they are compared."""
-
-
-def _field_error(error: ErrorDetails, values: Mapping[str, object]) -> FieldError:
-    """Return what pydantic found as what is wrong with a field."""
-    name, *inner = error["loc"]
-    where = f"{name}{''.join(f'[{part}]' for part in inner)}"
-    if error["type"] == "missing":
-        strange = [key for key in values if key not in _NAMES.values()]
-        near = get_close_matches(_plain(str(name)), strange, n=1)
-        return FieldError(where, f"is missing; is it {near[0]!r}?" if near else "is missing")
-    cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, FieldError):
-        return FieldError(f"{where}{cause.field}", cause.text)
-    return FieldError(where, error["msg"])
+        raise FieldError("Goldpan.task", error.problem.removeprefix(": ")) from None

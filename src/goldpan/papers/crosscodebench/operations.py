@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from goldpan.papers.crosscodebench.importing import Imported
     from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
     from goldpan.papers.crosscodebench.splits import Assigned
-    from goldpan.papers.crosscodebench.task_files import Checked, Exported
+    from goldpan.papers.crosscodebench.task_files import Exported
     from goldpan.plugins.operations import Dataset, Workspace
 
 
@@ -138,40 +138,19 @@ def import_(
     return Results(imports)
 
 
-def check_(lab: Workspace, directory: Path | str) -> Checked:
-    """Check task files against the schema; exits with 1 if something is wrong.
-
-    Example: goldpan build crosscode check tasks
-
-    Args:
-        directory: A directory of task files.
-    """
-    from goldpan.papers.crosscodebench.task_files import check_task_files
-
-    with lab.reporting() as reporter:
-        return check_task_files(Path(directory), reporter)
-
-
-def splits_(
-    lab: Workspace,
-    *,
-    source: Path | str | Sequence[Path | str] = (),
-    splits: Path | str | None = None,
-) -> Results[Assigned]:
+def splits_(lab: Workspace, *, source: Path | str | Sequence[Path | str] = ()) -> Results[Assigned]:
     """List the splits and how many tasks each has, including empty ones.
 
     Example: goldpan build crosscode splits
 
     Args:
         source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
-        splits: A TOML file of splits in place of the paper's ten.
     """
     from goldpan.papers.crosscodebench import build
-    from goldpan.papers.crosscodebench.splits import assign_tasks, load_splits
+    from goldpan.papers.crosscodebench.splits import assign_tasks, shipped_splits
 
-    task_splits = load_splits(None if splits is None else Path(splits))
     metas = [task.meta for task in build.find_tasks(_sources(lab, source))]
-    return Results(assign_tasks(name, split, metas) for name, split in task_splits.items())
+    return Results(assign_tasks(name, split, metas) for name, split in shipped_splits().items())
 
 
 def split_(
@@ -180,13 +159,10 @@ def split_(
     *,
     method: str = "2/0-instruct",
     seed: int = 0,
-    max_length: int | None = None,
-    unit: str = "words",
     train_cap: Positive = 10_000,
     evaluation_cap: Positive = 500,
     layout: str = "lines",
     source: Path | str | Sequence[Path | str] = (),
-    splits: Path | str | None = None,
     output: Path | str | None = None,
 ) -> Dataset:
     """Build the prompts of a split: training tasks, and evaluation tasks unlike them.
@@ -200,29 +176,23 @@ def split_(
         name: A split, such as Sub-Inter-ML.
         method: 1-shot to 4-shot, zero-shot, 2/0-instruct or 2/2-instruct.
         seed: Seed of all random draws.
-        max_length: The longest prompt, in words or characters. (default: unlimited)
-        unit: The unit of --max-length: words or characters.
         train_cap: The most instances to take from a training task.
         evaluation_cap: The most instances to take from an evaluation task.
         layout: lines, or authors (one line, as in the code of the paper's authors).
         source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
-        splits: A TOML file of splits in place of the paper's ten.
         output: The directory. (default: WORKSPACE/crosscode/splits/...)
     """
     from goldpan.papers.crosscodebench import build, prompts
     from goldpan.papers.crosscodebench.importing import split_folder
-    from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
+    from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, shipped_splits
     from goldpan.plugins.data import find_method
     from goldpan.plugins.operations import Dataset
 
-    task_splits = load_splits(None if splits is None else Path(splits))
-    chosen = find_split(name, task_splits)
-    way, counter = find_method(method), prompts.find_counter(unit)
-    budget = None if max_length is None else prompts.PromptBudget(max_length, counter, unit)
+    chosen, way = find_split(name), find_method(method)
     prompts.find_layout(layout)  # an unknown name is refused before any work
-    settings = prompts.CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
+    settings = prompts.CrossSettings(way, seed, train_cap, evaluation_cap, layout=layout)
     tasks = build.find_tasks(_sources(lab, source))
-    assigned = assign_tasks(chosen, task_splits[chosen], [task.meta for task in tasks])
+    assigned = assign_tasks(chosen, shipped_splits()[chosen], [task.meta for task in tasks])
     folder = split_folder(chosen, way.name, layout, train_cap)
     default = lab.path / "crosscode" / "splits" / folder
     directory = Path(output) if output else default

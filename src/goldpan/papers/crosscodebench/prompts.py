@@ -13,15 +13,12 @@
 
 The paper shows these parts, not how they are joined. The authors' code (src/benchmark/data.py)
 joins them on one line and escapes nothing, so a text may imitate the structure; lines keep it
-unambiguous. A prompt that is too long loses its examples, the last first and negative ones before
-positive ones, then the end of its input; never the description or definition.
+unambiguous.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,41 +31,6 @@ SHARDS: dict[data.Side, str] = {"train": "train", "evaluation": "test"}
 """The splits of the two sides."""
 TRAIN_CAP = 10_000
 """The most instances to take from a training task."""
-Measure = Callable[[str], int]
-"""Says how many units a text has."""
-
-
-def count_words(text: str) -> int:
-    """Return the number of pieces between white space."""
-    return len(text.split())
-
-
-COUNTERS: dict[str, Measure] = {"words": count_words, "characters": len}
-"""Ways to count that need no model."""
-find_counter = data.Registry("unit of a prompt's length", lambda: COUNTERS).find
-
-
-@dataclass(frozen=True, slots=True)
-class PromptBudget:
-    """How long a prompt may be."""
-
-    most: int
-    count: Measure = count_words
-    unit: str = "words"
-
-    def __post_init__(self) -> None:
-        if self.most < 1:
-            raise data.UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
-
-
-def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
-    """Return a size up to `length` that fits, the largest where larger ones never fit better.
-
-    Size 0 is taken to fit. Asks a number of times that grows with the logarithm of `length`.
-    """
-    if fits(length):
-        return length
-    return max(0, bisect_left(range(length), True, lo=1, key=lambda size: not fits(size)) - 1)
 
 
 class LineLayout:
@@ -132,7 +94,6 @@ class CrossSettings:
 
     method: data.Method
     seed: int = 0
-    budget: PromptBudget | None = None
     train_cap: int = TRAIN_CAP
     """Instances of a training task (section IV-D)."""
     evaluation_cap: int = 500
@@ -148,34 +109,22 @@ class Prompt:
     positive: int
     """Positive examples that it shows."""
     negative: int
-    examples_cut: int
-    """Examples that it would show, were it not for its length."""
-    input_cut: int
-    """Characters missing at the end of the input."""
 
 
 class Prompter:
     """Makes the prompts of one task."""
 
     def __init__(self, meta: Meta, side: data.Side, settings: CrossSettings) -> None:
-        """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
         self._stem = meta.stem
         self._settings = settings
         self._layout = find_layout(settings.layout)
-        method, budget = settings.method, settings.budget
+        method = settings.method
         self._counts = method.positive(side), method.negative
         self._head = self._layout.head(meta, method.instruct)
         self._positive, self._negative = (
             [self._layout.example(example, method.instruct) for example in examples]
             for examples in (meta.positive, meta.negative)
         )
-        least = self._text([], [], "")
-        if budget and budget.count(least) > budget.most:
-            raise data.UsageError(
-                f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
-                f"than a prompt of {budget.most:,} can hold",
-                "Allow longer prompts, or use a method with a shorter instruction",
-            )
 
     def prompt(self, input_text: str, name: str) -> Prompt:
         """Return the prompt for an input.
@@ -184,19 +133,8 @@ class Prompter:
         """
         positive = self._drawn(self._positive, self._counts[0], name)
         negative = self._drawn(self._negative, self._counts[1], name)
-        count = len(positive) + len(negative)
-        while (positive or negative) and not self._fits(positive, negative, input_text):
-            (negative or positive).pop()
-        length = longest_fitting(
-            len(input_text), lambda size: self._fits(positive, negative, input_text[:size])
-        )
-        return Prompt(
-            self._text(positive, negative, input_text[:length]),
-            len(positive),
-            len(negative),
-            count - len(positive) - len(negative),
-            len(input_text) - length,
-        )
+        text = self._text(positive, negative, input_text)
+        return Prompt(text, len(positive), len(negative))
 
     def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
         order = sorted(
@@ -204,10 +142,6 @@ class Prompter:
             key=lambda at: data.draw_number(self._settings.seed, self._stem, name, str(at)),
         )
         return [blocks[at] for at in order[:count]]
-
-    def _fits(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> bool:
-        budget = self._settings.budget
-        return not budget or budget.count(self._text(positive, negative, input_text)) <= budget.most
 
     def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
         instruct, gap = self._settings.method.instruct, self._layout.gap
@@ -225,12 +159,10 @@ def prompt_rows(
     spooled: Spooled,
     dropped: Collection[int],
     settings: CrossSettings,
-    counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a side, in the order of its tasks.
 
-    `dropped` has the places of instances in `spooled` that are left out; `counts` gains the prompts
-    that lack examples or a part of their input.
+    `dropped` has the places of instances in `spooled` that are left out.
     """
     prompters = [Prompter(task.meta, side, settings) for task in tasks]
     for index, drawn in enumerate(spooled.read()):
@@ -238,8 +170,6 @@ def prompt_rows(
             continue
         meta = tasks[drawn.task].meta
         prompt = prompters[drawn.task].prompt(drawn.input, drawn.name)
-        counts["examples_cut"] += prompt.examples_cut > 0
-        counts["inputs_cut"] += prompt.input_cut > 0
         yield {
             "id": f"{meta.stem}/{drawn.name}",
             data.GROUP: SHARDS[side],
@@ -257,8 +187,6 @@ def prompt_rows(
             "output": drawn.output,
             "positive": prompt.positive,
             "negative": prompt.negative,
-            "examples_cut": prompt.examples_cut,
-            "input_cut": prompt.input_cut,
         }
 
 

@@ -1,8 +1,7 @@
 """The two shortcut methods that a model has to beat (CrossCodeBench, section IV-B1).
 
 Copy Ex-output answers with the output of one of the task's positive examples, drawn anew for
-each instance; Copy Ins-input answers with the input of the instance. Built splits are scored by
-them, and reports on comparisons show their scores beside those of models.
+each instance; Copy Ins-input answers with the input of the instance.
 """
 
 from __future__ import annotations
@@ -117,102 +116,3 @@ def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
         raise data.DatasetError(
             f"{path} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
-
-
-PROTOCOL = "crosscodebench"
-_MOST_ROWS = 500
-"""The benchmark's own cap of instances that a task is evaluated on."""
-_MOST_MODELS = 12
-"""Named last, so that models stand above what they must beat."""
-
-
-def wanted_rows(compared: evaluation.ComparisonResult, task: data.Task) -> list[str]:
-    """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
-    runs = [system.runs[task.name][0] for system in compared.systems if task.name in system.runs]
-    names = {run.protocol.name for run in runs}
-    if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
-        return []
-    return sorted(runs[0].predictions()["id"].to_pylist())[:_MOST_ROWS]
-
-
-def shortcuts_section(
-    compared: evaluation.ComparisonResult,
-    tasks: Mapping[str, data.Task],
-    materials: evaluation.RowsByTask,
-) -> evaluation.Section | None:
-    """Return scores beside those of copying; None where no task generates text."""
-    content: list[evaluation.Content] = []
-    for name in compared.tasks:
-        task = tasks.get(name)
-        ids = [] if task is None else wanted_rows(compared, task)
-        if task is None or not ids:
-            continue
-        material = materials[name]
-        if isinstance(material, str):
-            content.append(evaluation.Remark(f"{material}, so shortcuts cannot answer."))
-        else:
-            content.append(_table(compared, task, {id_: material[id_] for id_ in ids}))
-    if not content:
-        return None
-    return evaluation.Section(
-        "shortcuts",
-        "Shortcuts to beat",
-        tuple(content),
-        "In percent, as CrossCodeBench scores. Two shortcuts that read nothing set the scale: a"
-        " model that does no better has learned nothing.",
-    )
-
-
-def _table(
-    compared: evaluation.ComparisonResult, task: data.Task, rows: Mapping[str, evaluation.TaskRow]
-) -> evaluation.ReportTable:
-    wording = data.wording_of(task)
-    right = {
-        id_: text
-        for id_, row in rows.items()
-        if (text := _text(wording, row, row.target)) is not None
-    }
-    scored: list[tuple[evaluation.Cell, ...]] = []
-    ran = [system for system in compared.ranked if task.name in system.runs]
-    for system in ran[:_MOST_MODELS]:
-        answered = _answered(system.runs[task.name][0], wording, rows)
-        scored.append((system.name, *_cells(right, answered)))
-    answered = {id_: rows[id_].text for id_ in right}
-    scored.append(("shortcut: copy the input", *_cells(right, answered)))
-    examples = task.prompt.examples
-    if examples:
-        copied = {
-            id_: examples[data.draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
-            for id_ in right
-        }
-        scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
-    columns = ("model", "exact match", "BLEU", "ROUGE-L")
-    note = f"On {len(right):,} test rows, the first by id."
-    return evaluation.ReportTable(task.name, columns, tuple(scored), note)
-
-
-def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
-    scores = percentages(list(right.values()), [answered.get(id_) for id_ in right])
-    return [round(scores[name], 2) if name in scores else None for name in METRICS.values()]
-
-
-def _answered(
-    run: evaluation.RunRecord, wording: data.Wording, rows: Mapping[str, evaluation.TaskRow]
-) -> dict[str, str | None]:
-    table = run.predictions()
-    return {
-        id_: None if answer is None else _text(wording, rows[id_], answer)
-        for id_, answer in zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
-        if id_ in rows
-    }
-
-
-def _text(wording: data.Wording, row: evaluation.TaskRow, answer: object) -> str | None:
-    """Return a target or an answer as text, None where it has no form."""
-    try:
-        return data.output_text(wording, row.row_value, answer)
-    except data.WordingError:
-        return None
-
-
-SECTION = evaluation.ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

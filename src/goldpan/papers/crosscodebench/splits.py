@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import accumulate, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -24,7 +23,6 @@ from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
     moment_of,
-    problem_of,
     read_instances,
     refused,
     text_of,
@@ -33,7 +31,6 @@ from goldpan.papers.crosscodebench.kinds import (
     TaskKind,
     find_kind,
     kind_of_category,
-    known_types,
     plain_name,
     same_category,
 )
@@ -123,20 +120,14 @@ def listed(results: Sequence[Assigned]) -> Iterator[data.Block]:
 @cache
 def shipped_splits() -> Mapping[str, TaskSplit]:
     """Return the ten splits of the paper by name."""
-    return _splits_in(files(__package__) / "splits.toml")
+    return data.read_toml(files(__package__) / "splits.toml").read(dict[str, TaskSplit])
 
 
-def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
-    """Return the splits of a TOML file, or those of the paper; raises `UsageError`."""
-    return shipped_splits() if path is None else _splits_in(path)
-
-
-def find_split(name: str, splits: Mapping[str, TaskSplit] | None = None) -> str:
-    """Return the name of a split, of the paper's, as it is written; raises `UsageError`."""
-    known = shipped_splits() if splits is None else splits
-    by_name = {split.casefold(): split for split in known}
+def find_split(name: str) -> str:
+    """Return the name of a split as it is written; raises `UsageError`."""
+    by_name = {split.casefold(): split for split in shipped_splits()}
     if name.casefold() not in by_name:
-        raise data.unknown_name("split", name, known)
+        raise data.unknown_name("split", name, shipped_splits())
     return by_name[name.casefold()]
 
 
@@ -172,28 +163,6 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
             return meta.kind == split.kind
         case "type":
             return TaskKind(meta.kind.type) == split.kind
-
-
-def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
-    source = data.read_toml(path, "docs/crosscode.md")
-    splits = source.read(dict[str, TaskSplit])
-    for name, split in splits.items():
-        if wrong := _unknown(split):
-            where = source.place(name, "evaluate")
-            raise data.UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
-    return splits
-
-
-def _unknown(split: TaskSplit) -> str:
-    """Return what is wrong with the type that a split evaluates; categories are open."""
-    kind = split.kind
-    if split.level == "type" and (kind is None or kind.subtype):
-        return f"{split.evaluate!r} is none of {', '.join(known_types())}"
-    if split.level == "subtype" and (kind is None or not kind.subtype):
-        return f"{split.evaluate!r} is not a sub-type, such as Classification -> Binary"
-    if split.level == "type" and split.scope == "intra":
-        return "training tasks of the type that is evaluated would be none: use scope inter"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +294,7 @@ def _drawn(number: int, task: TaskFiles, instance: Instance, index: int) -> Draw
         )
         created_at = None if moment is None else moment_of(moment, f"{field}.created_at")
     except FieldError as error:
-        raise refused(problem_of(error, task.data.name)) from None
+        raise refused(error, task.data.name) from None
     if created_at is not None and created_at.tzinfo is None:
         created_at = created_at.replace(tzinfo=UTC)
     name = f"{instance.split}/{instance.idx}"

@@ -1,4 +1,4 @@
-"""Files of tasks: written from the registry's tasks (sections III-A and III-B), and checked."""
+"""Files of tasks, written from the registry's tasks (sections III-A and III-B)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from goldpan.papers.crosscodebench.instances import (
-    INSTANCES,
-    Instance,
-    Problem,
-    RowReader,
-    instance_of,
-    problem_of,
-    read_values,
-    task_instances,
-    write_instances,
-)
+from goldpan.papers.crosscodebench.instances import Instance, task_instances, write_instances
 from goldpan.papers.crosscodebench.kinds import kind_of_task, number_tasks, task_settings
 from goldpan.papers.crosscodebench.meta import (
     DATA,
@@ -27,11 +17,7 @@ from goldpan.papers.crosscodebench.meta import (
     META,
     Meta,
     TaskExample,
-    count_problem,
-    examine_meta,
-    list_metas,
     meta_json,
-    meta_warnings,
     stem_of,
 )
 from goldpan.plugins import data
@@ -227,121 +213,3 @@ def _candidates(
         for _, _, instance in (group[turn] for group in groups if turn < len(group)):
             candidates.setdefault(instance.input, instance)
     return list(candidates.values())[:most]
-
-
-_MOST = 20
-"""Problems of one file that are listed; further ones are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked(data.Result):
-    """The result of checking task files."""
-
-    shown_in_json = ("passed",)
-
-    tasks: int
-    instances: int
-    problems: tuple[Problem, ...]
-    """Problems by file, warnings among them."""
-    unlisted: int
-    """Problems beside those, in files with more than 20."""
-
-    @property
-    def passed(self) -> bool:
-        """Return whether nothing but warnings was found."""
-        return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
-
-    @property
-    def exit_code(self) -> int:
-        """1 where something is wrong, else 0."""
-        return 0 if self.passed else 1
-
-
-@data.renders(Checked)
-def checked(result: Checked) -> Iterator[data.Block]:
-    """Yield what is wrong with the files."""
-    for problem in result.problems:
-        yield data.Line(f"{problem.kind}: {problem}")
-    if result.unlisted:
-        yield data.Line(f"and {result.unlisted:,} more")
-    state = ""
-    if result.passed:
-        state = " No errors, but see the warnings" if result.problems else " All is well"
-    yield data.Line(f"{result.tasks:,} tasks, {result.instances:,} instances.{state}")
-
-
-def check_task_files(directory: Path, reporter: data.Reporter) -> Checked:
-    """Check all tasks of a directory; raises `DatasetError` where there are none.
-
-    Both files have to be there and hold what the schema wants, in as many instances as
-    announced; a task that Goldpan wrote must also come back as rows. No two tasks may share a
-    number or, of Goldpan's, a name.
-    """
-    paths = list_metas(directory)
-    problems: list[Problem] = []
-    metas: list[Meta] = []
-    counts: Counter[str] = Counter()
-    with reporter.task("tasks", len(paths)) as progress:
-        for path in paths:
-            meta = examine_meta(path)
-            found: Iterable[Problem]
-            if isinstance(meta, Meta):
-                metas.append(meta)
-                problems += meta_warnings(meta)
-                found = _data_problems(meta, path.with_name(f"{meta.stem}{DATA}"), counts)
-            else:
-                found = meta
-            for number, problem in enumerate(found):
-                if number < _MOST:
-                    problems.append(problem)
-                else:
-                    counts["unlisted"] += 1
-            progress.advance()
-    problems += [*_data_without_meta(directory), *_twins(metas)]
-    return Checked(len(paths), counts["instances"], tuple(problems), counts["unlisted"])
-
-
-def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Problem]:
-    """Yield what is wrong, an instance after the other; `totals` gains the instances."""
-    reader = RowReader(meta.task) if meta.task else None
-    counts: Counter[str] = Counter()
-    index = -1
-    try:
-        for index, value in enumerate(read_values(path)):
-            totals["instances"] += 1
-            try:
-                instance = instance_of(value, index)
-                counts[instance.split] += 1
-                if reader:
-                    reader.row(instance, index)
-            except data.FieldError as error:
-                yield problem_of(error, path.name)
-    except data.FieldError as error:
-        yield problem_of(error, path.name)
-        return
-    except OSError as error:
-        yield Problem(path.name, "", f"cannot be read: {error.strerror}")
-        return
-    if index < 0:
-        yield Problem(path.name, INSTANCES, "is empty")
-    problem = count_problem(meta, counts)
-    if problem and sum(counts.values()) == index + 1:
-        yield problem
-
-
-def _data_without_meta(directory: Path) -> Iterator[Problem]:
-    """Yield the data files that no meta file describes."""
-    for path in sorted(directory.glob(f"task_*{DATA}")):
-        if not path.with_name(path.name.removesuffix(DATA) + META).exists():
-            yield Problem(path.name, "", f"has no {META} file next to it")
-
-
-def _twins(metas: list[Meta]) -> Iterator[Problem]:
-    """Yield the tasks that share their number or name with another."""
-    numbers = Counter(meta.number for meta in metas)
-    names = Counter(meta.name for meta in metas)
-    for meta in metas:
-        if numbers[meta.number] > 1:
-            yield Problem(f"{meta.stem}{META}", "", f"another task has the number {meta.number}")
-        elif names[meta.name] > 1:
-            yield Problem(f"{meta.stem}{META}", "", f"another task is called {meta.name} too")

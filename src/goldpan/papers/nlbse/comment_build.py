@@ -73,7 +73,7 @@ def rows_of(
     """Yield the sentences of a file, with what people decided about them."""
     owner, _, name = commit.repo.partition("/")
     for row in contents.rows:
-        location = f"{file.path}@{file.id[:_SHORT]}:{row['start']}-{row['end']}"
+        location = f"{file.path}@{file.id[:_SHORT]}:{row['start']}-{row['position']}"
         id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
         label = labels.get(id)
         yield {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldpan.papers.nlbse.comment_text import ByteSpan, Comment, CommentText, unmarked
+from goldpan.papers.nlbse.comment_text import LINE_END, ByteSpan, Comment, unmarked
 from goldpan.plugins.data import Grammar, Language, load_grammar, read_toml
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ _QUERIES = """
 (module) @module
 """
 _GRAMMAR = Grammar("tree_sitter_python", comments=(), strings=(), patterns=_QUERIES)
-_PREFIX = re.compile(rb"[A-Za-z]{0,3}")
+_ESCAPE = re.compile(
+    r"\\(?:N\{[^{}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|\r\n|.)",
+    re.S,
+)
 _NO_DOCSTRING = frozenset("bft")
 """Letters before a quote that make the string bytes, or an expression."""
 
@@ -240,7 +243,7 @@ def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> tuple[li
     comments = []
     for declaration in (*others, *modules):
         value = _first_string(declaration.node) if declaration.kind in kinds else None
-        text = _docstring(data, value) if value else None
+        text = _docstring(value) if value else None
         if value and text:
             about = None if declaration.kind == "module" else declaration.span
             name = declaration.name or module
@@ -260,52 +263,27 @@ def _first_string(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return value if value and value.type in ("string", "concatenated_string") else None
 
 
-def _docstring(data: bytes, value: tree_sitter.Node) -> CommentText | None:
+def _docstring(value: tree_sitter.Node) -> str | None:
     """Return what a string says; None where it is no docstring, but bytes or an expression."""
-    text = CommentText()
-    parts = [value] if value.type == "string" else value.named_children
-    for string in (part for part in parts if part.type == "string"):
-        match = _PREFIX.match(data, string.start_byte)
-        prefix = match[0].decode().lower() if match else ""
+    strings = [value] if value.type == "string" else value.named_children
+    parts = []
+    for string in (part for part in strings if part.type == "string"):
+        prefix = re.split("[\"']", (string.text or b"").decode(), maxsplit=1)[0].lower()
         if _NO_DOCSTRING & set(prefix):
             return None
-        for content in string.named_children:
-            if content.type == "string_content":
-                _add(text, data, content, raw="r" in prefix)
-    return text
+        contents = (part for part in string.named_children if part.type == "string_content")
+        text = "".join((part.text or b"").decode() for part in contents)
+        parts.append(text if "r" in prefix else _ESCAPE.sub(_decoded, text))
+    return LINE_END.sub("\n", "".join(parts))
 
 
-def _add(text: CommentText, data: bytes, content: tree_sitter.Node, *, raw: bool) -> None:
-    """Add a string's content, escapes as what they stand for."""
-    for piece in _pieces(content, raw=raw):
-        written = data[piece.start : piece.end].decode()
-        value = _decoded(written) if written.startswith("\\") and not raw else None
-        if value is None:
-            text.add(data, piece.start, piece.end)
-        else:
-            text.add_for(value, piece)
-
-
-def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[ByteSpan]:
-    """Yield the parts of a string, escapes apart."""
-    at = content.start_byte
-    for escape in () if raw else content.named_children:
-        if escape.type == "escape_sequence":
-            if escape.start_byte > at:
-                yield ByteSpan(at, escape.start_byte)
-            yield span_of(escape)
-            at = escape.end_byte
-    if content.end_byte > at:
-        yield ByteSpan(at, content.end_byte)
-
-
-def _decoded(escape: str) -> str | None:
-    """Return what an escape stands for; None where it stands for itself, or for no text."""
+def _decoded(escape: re.Match[str]) -> str:
+    """Return what an escape stands for; itself where that is no text that is shown."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = ast.literal_eval(f'"""{escape}"""')
+            value = ast.literal_eval(f'"""{escape[0]}"""')
     except (SyntaxError, ValueError):
-        return None
-    fitting = isinstance(value, str) and (value.isprintable() or value in "\n\t")
-    return value if fitting and value != escape else None
+        return escape[0]
+    shown = isinstance(value, str) and (value.isprintable() or value in "\n\t")
+    return str(value) if shown else escape[0]

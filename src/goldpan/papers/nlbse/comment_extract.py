@@ -5,24 +5,16 @@ A commit a repository; each file is read in a sandbox (`read_file`).
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any
 
 from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
-from goldpan.papers.nlbse.comment_text import (
-    ByteSpan,
-    Comment,
-    is_filetree,
-    is_tonel,
-    read_smalltalk,
-)
+from goldpan.papers.nlbse.comment_text import Comment, is_filetree, is_tonel, read_smalltalk
 from goldpan.plugins import data
 from goldpan.plugins.data import (
     LARGEST,
@@ -92,8 +84,8 @@ class FileRead:
     comments: int = 0
     """Comments that have sentences."""
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """Each sentence with its comment, by the columns of the dataset: places are bytes of the file
-    as it is, and lines from 1. What is private is made unreadable."""
+    """Each sentence with its comment, by the columns of the dataset. What is private is made
+    unreadable."""
     counts: Counter[str] = field(default_factory=Counter)
     """Comments that were left out, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
@@ -122,7 +114,7 @@ def read_file(source: CommentSource) -> FileRead:
     file = FileRead(language, encoding)
     if not clean:
         file.counts["syntax-errors"] += 1
-    cut = _Cut(text, source.wrapping, file, _places(text, encoding))
+    cut = _Cut(text, source.wrapping, file)
     for comment in sorted(comments, key=lambda comment: comment.span.start):
         cut.take(comment)
     return file
@@ -148,27 +140,13 @@ def _comments(text: bytes, source: CommentSource, language: str) -> tuple[list[C
     return comments, clean, language
 
 
-def _places(text: bytes, encoding: Encoding) -> Sequence[int]:
-    """Return where the characters that begin at bytes of the UTF-8 text stand in the file."""
-    if encoding.startswith("utf-8"):
-        start = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
-        return range(start, start + len(text) + 1)
-    if encoding == "latin-1":
-        return [*accumulate((byte & 0xC0 != 0x80 for byte in text), initial=0)]
-    widths = (2 * (byte & 0xC0 != 0x80) + 2 * (byte >= 0xF0) for byte in text)
-    return [*accumulate(widths, initial=len(codecs.BOM_UTF16_LE))]
-
-
 class _Cut:
     """Cuts comments of one file into sentences, and counts what is left out."""
 
-    def __init__(
-        self, text: bytes, wrapping: Wrapping, file: FileRead, places: Sequence[int]
-    ) -> None:
+    def __init__(self, text: bytes, wrapping: Wrapping, file: FileRead) -> None:
         self._text = text
         self._wrapping = wrapping
         self._file = file
-        self._places = places
         self._line_ends = [match.end() for match in _LINE_END.finditer(text)]
         self._groups: dict[str, str] = {}
 
@@ -178,19 +156,21 @@ class _Cut:
         Comments that read the same are near duplicates. A class that a file declares twice is one
         subject, so all its comments go with the first.
         """
-        words = comment.text.text
-        sentences = self._sentences(comment, words) if len(words) <= LONGEST_COMMENT else []
+        words = comment.text
+        sentences = self._sentences(words) if len(words) <= LONGEST_COMMENT else []
         if len(words) > LONGEST_COMMENT or len(sentences) > MOST_SENTENCES:
             self._file.counts["comment-too-long"] += 1
         elif not sentences:
             self._file.counts["comment-without-words"] += 1
         else:
-            content = "\n".join(sentence["text"] for sentence in sentences)
+            content = "\n".join(map(normalize_sentence, sentences))
             fingerprint = data.copies_key(content)
             about = {
                 "class": comment.name,
                 "kind": comment.kind,
                 "form": comment.form,
+                "start": comment.span.start,
+                "line": bisect_right(self._line_ends, comment.span.start) + 1,
                 "sentences": len(sentences),
                 "comment": self._public(words)[:_LONGEST_SHOWN].strip(),
                 "code": self._code(comment),
@@ -198,11 +178,16 @@ class _Cut:
             }
             self._file.comments += 1
             self._file.rows += [
-                {**about, "position": position, **sentence}
+                {
+                    **about,
+                    "position": position,
+                    "sentence": sentence,
+                    "text": normalize_sentence(sentence),
+                }
                 for position, sentence in enumerate(sentences)
             ]
 
-    def _sentences(self, comment: Comment, words: str) -> list[dict[str, Any]]:
+    def _sentences(self, words: str) -> list[str]:
         """Return the sentences that say anything and stand in no secret of several lines."""
         private = [
             finding for finding in find_private(words) if "\n" in words[finding.start : finding.end]
@@ -214,18 +199,8 @@ class _Cut:
                 continue
             sentence = redact(words[part.start : part.end]).text
             if has_words(sentence):
-                sentences.append(self._placed(sentence, comment.text.span(part.start, part.end)))
+                sentences.append(sentence)
         return sentences
-
-    def _placed(self, sentence: str, span: ByteSpan) -> dict[str, Any]:
-        return {
-            "sentence": sentence,
-            "text": normalize_sentence(sentence),
-            "start": self._places[span.start],
-            "end": self._places[span.end],
-            "line": bisect_right(self._line_ends, span.start) + 1,
-            "end_line": bisect_right(self._line_ends, span.end - 1) + 1,
-        }
 
     def _code(self, comment: Comment) -> str | None:
         about, span = comment.about, comment.span

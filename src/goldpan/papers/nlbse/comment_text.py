@@ -1,21 +1,19 @@
-"""A comment on a class: what it says without its marks, and where each character of that stands."""
+"""A comment on a class: what it says without its marks, and where it stands."""
 
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Literal
 
 Form = Literal["doc-comment", "docstring", "class-comment"]
 """Before the declaration, in its body, or apart from the code as in Smalltalk."""
-_LINE_END = re.compile(rb"\r\n|\r|\n")
-_OPENING = re.compile(rb"/\*+!?")
-_STAR = re.compile(rb"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
-_SLASHES = re.compile(rb"[ \t]*+(?://+!?|\#+)[ \t]?")
-_DIRECTIVE = re.compile(rb"//[a-z0-9]{1,40}+:[a-z0-9]")
+LINE_END = re.compile(r"\r\n|\r|\n")
+_OPENING = re.compile(r"/\*+!?")
+_STAR = re.compile(r"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
+_SLASHES = re.compile(r"[ \t]*+(?://+!?|\#+)[ \t]?")
+_DIRECTIVE = re.compile(r"//[a-z0-9]{1,40}+:[a-z0-9]")
 """A line for a tool, which Go's documentation leaves out: ``//go:generate``."""
 _TONEL = re.compile(rb'\s*+"([^"]*+(?:""[^"]*+)*)"\s*+(Class|Trait)\s*+\{')
 _TONEL_NAME = re.compile(rb"#name[ \t]*+:[ \t]*+#?'?([\w:]{1,200})")
@@ -30,45 +28,6 @@ class ByteSpan:
     end: int
 
 
-class CommentText:
-    """The text of a comment, put together from parts of the file; line ends are line feeds."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._starts = array("q")
-        self._ends = array("q")
-
-    @property
-    def text(self) -> str:
-        """The whole."""
-        return "".join(self._parts)
-
-    def add(self, data: bytes, start: int, end: int) -> None:
-        """Add bytes of the file as they are."""
-        at = start
-        for match in _LINE_END.finditer(data, start, end):
-            self._add_line(data[at : match.start()].decode(), at)
-            self.add_for("\n", ByteSpan(*match.span()))
-            at = match.end()
-        self._add_line(data[at:end].decode(), at)
-
-    def add_for(self, text: str, span: ByteSpan) -> None:
-        """Add text for which other bytes stand in the file."""
-        self._parts.append(text)
-        self._starts.extend([span.start] * len(text))
-        self._ends.extend([span.end] * len(text))
-
-    def span(self, start: int, end: int) -> ByteSpan:
-        """Return where a part of the text stands."""
-        return ByteSpan(self._starts[start], self._ends[end - 1])
-
-    def _add_line(self, line: str, start: int) -> None:
-        offsets = [*accumulate((len(char.encode()) for char in line), initial=start)]
-        self._parts.append(line)
-        self._starts.extend(offsets[:-1])
-        self._ends.extend(offsets[1:])
-
-
 @dataclass(frozen=True, slots=True)
 class Comment:
     """A comment and what it is about."""
@@ -78,58 +37,29 @@ class Comment:
     kind: str
     """The kind of declaration: class, interface, struct, module, function and the like."""
     form: Form
-    text: CommentText
+    text: str
+    """Without its marks; line ends are line feeds."""
     span: ByteSpan
     """With its marks."""
     about: ByteSpan | None
     """The declaration, which may hold the comment; None where it is another file."""
 
 
-def unmarked(data: bytes, spans: Iterable[ByteSpan]) -> CommentText:
+def unmarked(data: bytes, spans: Iterable[ByteSpan]) -> str:
     """Return what comments say that follow each other: a block, or lines."""
-    text = CommentText()
-    for number, span in enumerate(spans):
-        if number:
-            text.add_for("\n", ByteSpan(span.start, span.start))
-        comment = data[span.start : span.end]
-        if comment.startswith(b"/*"):
-            _add_block(text, data, span)
-        elif comment.startswith(b"=begin"):
-            _add_ruby_block(text, data, span)
-        elif not _DIRECTIVE.match(comment):
-            _add_line(text, data, span, _SLASHES)
-    return text
+    return "\n".join(_unmarked(data[span.start : span.end].decode()) for span in spans)
 
 
-def _add_block(text: CommentText, data: bytes, span: ByteSpan) -> None:
-    opening = _OPENING.match(data, span.start, span.end)
-    at = opening.end() if opening else span.start
-    end = span.end
-    if data.endswith(b"*/", span.start + 2, span.end):
-        end = max(at, span.start + len(data[span.start : span.end - 1].rstrip(b"*")))
-    mark = None
-    for match in _LINE_END.finditer(data, at, end):
-        _add_line(text, data, ByteSpan(at, match.start()), mark)
-        text.add_for("\n", ByteSpan(*match.span()))
-        at, mark = match.end(), _STAR
-    _add_line(text, data, ByteSpan(at, end), mark)
-
-
-def _add_ruby_block(text: CommentText, data: bytes, span: ByteSpan) -> None:
-    """Add a block from =begin to =end without its first line and its last."""
-    first = _LINE_END.search(data, span.start, span.end)
-    last = data.rfind(b"=end", span.start, span.end)
-    if first and last > first.end():
-        text.add(data, first.end(), last)
-
-
-def _add_line(
-    text: CommentText, data: bytes, span: ByteSpan, mark: re.Pattern[bytes] | None
-) -> None:
-    line = data[span.start : span.end]
-    match = mark.match(line) if mark else None
-    start = span.start + (match.end() if match else 0)
-    text.add(data, start, max(start, span.start + len(line.rstrip())))
+def _unmarked(comment: str) -> str:
+    first, *others = LINE_END.split(comment)
+    if opening := _OPENING.match(first):
+        body = comment.removesuffix("*/").rstrip("*")[opening.end() :]
+        first, *others = LINE_END.split(body)
+        lines = [first, *(_STAR.sub("", line, count=1) for line in others)]
+        return "\n".join(line.rstrip() for line in lines)
+    if first.startswith("=begin"):  # Ruby's, whose first line and last are marks
+        return "\n".join(others).rpartition("=end")[0]
+    return "" if _DIRECTIVE.match(first) else _SLASHES.sub("", first, count=1).rstrip()
 
 
 def is_tonel(path: str) -> bool:
@@ -143,31 +73,25 @@ def is_filetree(path: str) -> bool:
 
 
 def read_smalltalk(data: bytes, path: str) -> Comment | None:
-    """Return the class comment of a file of Pharo, given as UTF-8."""
-    return read_tonel(data, path) if is_tonel(path) else _read_filetree(data, path)
+    """Return the class comment of a file of Pharo, given as UTF-8.
 
-
-def read_tonel(data: bytes, path: str) -> Comment | None:
-    """Return a file's class comment: it comes first in double quotes, doubled within it."""
+    In Tonel it comes first, in double quotes, doubled within it; in FileTree it is a README.md in a
+    folder such as Bowl.class.
+    """
+    if is_filetree(path):
+        name, _, kind = path.split("/")[-2].rpartition(".")
+        span = ByteSpan(0, len(data))
+        return Comment(name, kind, "class-comment", _text(data), span, None)
     match = _TONEL.match(data)
     if not match:
         return None
     found = _TONEL_NAME.search(data, match.end(), match.end() + _FAR)
     name = found[1].decode() if found else path.rpartition("/")[2].split(".", 1)[0]
-    text = CommentText()
-    at, end = match.span(1)
-    while (quote := data.find(b'""', at, end)) >= 0:
-        text.add(data, at, quote)
-        text.add_for('"', ByteSpan(quote, quote + 2))
-        at = quote + 2
-    text.add(data, at, end)
-    span, about = ByteSpan(match.start(1) - 1, end + 1), ByteSpan(match.start(2), len(data))
-    return Comment(name, match[2].decode().lower(), "class-comment", text, span, about)
+    span = ByteSpan(match.start(1) - 1, match.end(1) + 1)
+    about = ByteSpan(match.start(2), len(data))
+    text, kind = _text(match[1]).replace('""', '"'), match[2].decode().lower()
+    return Comment(name, kind, "class-comment", text, span, about)
 
 
-def _read_filetree(data: bytes, path: str) -> Comment:
-    """Return the class comment that README.md is in a folder such as Bowl.class."""
-    name, _, kind = path.split("/")[-2].rpartition(".")
-    text = CommentText()
-    text.add(data, 0, len(data))
-    return Comment(name, kind, "class-comment", text, ByteSpan(0, len(data)), None)
+def _text(data: bytes) -> str:
+    return LINE_END.sub("\n", data.decode())

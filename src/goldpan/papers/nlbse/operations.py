@@ -47,7 +47,7 @@ def issue_type(
         balance: none, project:300 or project-label:100. (default: the profile's)
         seed: Seed of the split and the balance.
         corrections (PROJECT): An annotation project whose decisions replace labels.
-        labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
+        labels: Only list labels with their classes.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
@@ -65,7 +65,7 @@ def issue_type(
         else sorted({repository_name(repo).lower() for repo in repos})
     )
     if labels:
-        return list_labels(lab.layout, names, chosen, output)
+        return list_labels(lab.layout, names, chosen)
     layout = replace(lab.layout, root=lab.layout.root.absolute())  # machines share it
     request = make_request(
         EventSource(layout, source, tuple(names)),

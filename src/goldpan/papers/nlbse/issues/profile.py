@@ -194,12 +194,13 @@ class LabelClass:
 class LabelClasses(data.Result):
     """The labels of closed issues, the most frequent first, and what they mean."""
 
+    schema = 2
+
     labels: tuple[LabelClass, ...]
     issues: int
     """Closed issues."""
     classified: int
     """Closed issues whose labels mean exactly one class."""
-    file: Path | None
 
 
 @data.renders(LabelClasses)
@@ -211,29 +212,16 @@ def listed(result: LabelClasses) -> Iterator[data.Block]:
     yield data.Line(
         f"{result.classified:,} of {result.issues:,} closed issues have labels of exactly one class"
     )
-    if result.file is None:
-        yield data.Line(
-            "To change the classes, write a profile with --output FILE.toml, and edit it"
-        )
-    else:
-        yield data.Line(f"Edit {result.file}, then build with --profile {result.file}")
+    yield data.Line("To change the classes, write a profile of your own (docs/issue-types.md)")
 
 
 def list_labels(
-    workspace: data.WorkspaceLayout,
-    repos: Sequence[str],
-    profile: IssueTypeProfile,
-    output: Path | str | None,
+    workspace: data.WorkspaceLayout, repos: Sequence[str], profile: IssueTypeProfile
 ) -> LabelClasses:
-    """Return the labels of mined repositories' closed issues, and write them as a profile.
+    """Return the labels of mined repositories' closed issues.
 
-    The profile in `output`, a new file, has the settings of `profile`. Raises `WorkspaceError`
-    where tables are missing or damaged, and `UsageError` for a file that is there already.
+    Raises `WorkspaceError` where tables are missing or damaged.
     """
-    path = None if output is None else Path(output)
-    if path is not None and (path.suffix != ".toml" or path.exists()):
-        problem = "exists already" if path.exists() else "does not end in .toml"
-        raise data.UsageError(f"--output {path} {problem}", "Give the name of a new file in .toml")
     counts: Counter[str] = Counter()
     issues = classified = 0
     for repo in repos:
@@ -247,25 +235,4 @@ def list_labels(
                     classified += len(classes) == 1 and "" not in classes
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
-    if path is not None:
-        data.write_whole(path, _to_edit(found, data.json_data(profile)).encode())
-    return LabelClasses(found, issues, classified, path)
-
-
-def _to_edit(found: Sequence[LabelClass], profile: Mapping[str, Any]) -> str:
-    """Return a profile in which each label stands below its class, or as a comment.
-
-    A class without a label here keeps those that it has.
-    """
-    by_class: dict[str, list[str]] = {name: [] for name in ("", *profile["labels"])}
-    for each in found:
-        if each.means is not None:
-            by_class[each.means].append(each.label)
-    others = by_class.pop("")
-    settings = {key: value for key, value in profile.items() if key not in ("name", "labels")}
-    labels = {name: own or list(profile["labels"][name]) for name, own in by_class.items()}
-    text = data.toml_text({**settings, "prefixes": [], "other_labels": others, "labels": labels})
-    unknown = [each for each in found if each.means is None]
-    lines = [f"# {data.toml_value(each.label)}, {each.issues:,} issues\n" for each in unknown]
-    head = "\n# Labels that mean no class yet: put one below its class.\n" if lines else ""
-    return "".join([text, head, *lines])
+    return LabelClasses(found, issues, classified)
