@@ -58,14 +58,13 @@ def test_rows_that_came_went_and_changed_are_told_by_id_and_column(tmp_path: Pat
     assert diff.changed_in_task == 1
     assert diff.columns == {"raw": 1, "title": 1}
     assert not diff.causes
-    assert any("not in the workspace" in note for note in diff.notes)
     assert f"content {diff.new.content}" in (newer.directory / "README.md").read_text()
 
 
 def test_a_version_compared_with_itself_differs_in_nothing(tmp_path: Path) -> None:
     made = write(tmp_path, QA, examples(QA, 30), "time:2020-01-05,2020-01-20")
     diff = compare_versions(made.directory, made.directory)
-    assert (diff.same, diff.causes, diff.reasons, diff.notes) == (30, (), (), ())
+    assert (diff.same, diff.causes, diff.reasons) == (30, (), ())
     assert not any(diff.examples.values())
     assert f"content {diff.old.content}" in (made.directory / "README.md").read_text()
 
@@ -113,11 +112,6 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
         ("added", "its repository is a new source"): 1,
         ("added", "it was opened after the older version was mined"): 1,
     }
-    same = replace(before, digests={"bots": "0" * 16})
-    other = write(tmp_path / "other", QA, examples(QA, 2), provenance=same)
-    assert causes_of(compare_versions(older.directory, other.directory)) == {
-        "method of the criterion bots": ("0123456789abcdef", "0" * 16)
-    }
 
 
 def make(
@@ -139,33 +133,6 @@ def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
     ]
 
 
-def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> None:
-    entries = [issue(1), issue(2, body=LINKED), issue(3)]
-    workspace = filtering.build(tmp_path, entries, talks([1, 2, 3]))
-    older = make(workspace, '["bots"]', "one")
-    newer = make(workspace, '["external-check"]', "two")
-    gone = compare_versions(older.directory, newer.directory, workspace)
-    assert [(reason.change, reason.reason) for reason in gone.reasons] == [
-        ("gone", "the criterion external-check, which decides now, drops it (external-link)")
-    ]
-    assert ids(gone, "gone") == [f"qa:{REPO}#2"]
-    added = compare_versions(newer.directory, older.directory, workspace)
-    assert [(reason.change, reason.reason) for reason in added.reasons] == [
-        ("added", "the criterion external-check dropped it before (external-link)")
-    ]
-    workspace.verdicts(REPO, "two").unlink()
-    freed = compare_versions(newer.directory, older.directory, workspace)
-    assert [reason.reason for reason in freed.reasons] == [
-        "the criterion external-check, which would drop it, no longer decides (external-link)"
-    ]
-    unknown = compare_versions(older.directory, newer.directory, workspace)
-    assert not unknown.reasons
-    assert unknown.notes == (
-        "why 1 rows are gone is not known: the verdicts by which the newer version was made are "
-        "not in the workspace",
-    )
-
-
 def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, body=LINKED)]
     workspace = filtering.build(tmp_path, entries, talks([1, 2]))
@@ -176,12 +143,9 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     card = (newer.directory / "README.md").read_text()
     section = card.split("\n## Changes\n\n")[1].split("\n\n## ")[0]
     assert "0 added, 1 removed, 0 changed" in section
-    assert (
-        "| gone | the criterion external-check, which decides now, drops it (external-link) | 1 |"
-        in section
-    )
+    assert "| profile.decide, where they differ | bots | external-check |" in section
     provenance = json.loads((newer.directory / "provenance.json").read_text())
-    diff = compare_versions(older, newer.directory, workspace)
+    diff = compare_versions(older, newer.directory)
     assert provenance["settings"]["since"] == diff.old.content
     assert not any("since" in cause.what for cause in diff.causes)
     assert make(workspace, '["external-check"]', "one", since=older) == newer

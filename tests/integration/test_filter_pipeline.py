@@ -142,7 +142,7 @@ def test_a_funnel_ends_alike_in_any_order(
         for name, keep in zip("abc", keeps, strict=True)
     ]
     funnel: Funnel = count_funnel(
-        pa.Table.from_pylist(rows, schema=VERDICTS.schema), "issue", order
+        pa.Table.from_pylist(rows, schema=VERDICTS.schema), ["issue"], order
     )
     passing = [dict(zip("abc", keeps, strict=True)) for keeps in answers]
     for position, step in enumerate(funnel.steps):

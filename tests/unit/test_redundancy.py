@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.filters.duplicates.near import ComparedIssue, are_told_apart
+from goldpan.filters.clusters import ComparedIssue, are_told_apart
 from goldpan.filters.issues.redundancy import find_claims
 from tests.filtering import LONG, REPO, build, dropped, issue, judge
 

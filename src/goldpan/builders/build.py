@@ -9,34 +9,30 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
+import pyarrow as pa
+
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import (
-    LIKELY,
-    described_reviews,
-    label_accuracy,
-    tier_lines,
-    tiers_are_measured,
-)
+from goldpan.builders.label_facts import LIKELY, described_reviews, label_accuracy
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, json_data
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import facts_of, refuse_foreign, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
+from goldpan.datasets.provenance import Provenance, content_digest, read_provenance
 from goldpan.datasets.spool import Spool
 from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import PLURAL, Funnel, count_funnel, sum_funnels
+from goldpan.filters.funnel import PLURAL, Funnel, count_funnel
 from goldpan.filters.profile import criteria
-from goldpan.filters.stored import find_profile, profile_verdicts
+from goldpan.filters.stored import profile_verdicts
 
 _PACKAGES = (
     "detect-secrets",
@@ -71,7 +67,7 @@ _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 class BuildResult(Result):
     """The result of building a dataset."""
 
-    schema = 3
+    schema = 4
 
     written: Written
     considered: int
@@ -84,13 +80,9 @@ class BuildResult(Result):
     """Redactions in texts, by kind."""
     basis: tuple[Basis, ...]
     """Which pairing rules and which profile stand behind each repository."""
-    replaced: str | None
-    """The earlier dataset in the directory, where its rules, profile or size differed."""
     seconds: float
     limit: int | None = None
     """The most rows wanted; `written.rows` may be fewer."""
-    tiers: tuple[str, ...] = ()
-    """Sentences on the tiers of answers, and on the commands for better ones."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
 
@@ -109,12 +101,11 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
     older = None if request.since is None else content_digest(read_provenance(request.since))
     reviews = required_reviews(recipe, request.reviews)
     basis = find_basis(workspace, repos, profile.name)
-    for repo in repos:  # raises before anything is built
-        profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
+    verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
+    funnel = count_funnel(verdicts, recipe.subjects_of(request), profile.decide)
     refuse_foreign(request.directory)
     if request.reviews or request.check is not None:
         refuse_annotated(workspace, request.directory)
-    earlier = describe_build(request.directory)
     explained = {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
     if request.check is not None:
         explained |= request.check.explained
@@ -122,7 +113,6 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         absolute = replace(workspace, root=workspace.root.absolute())
         scratch = scratch.absolute()
         built = make_rows(absolute, request, scratch, reporter)
-        funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
@@ -132,16 +122,13 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
                 made = make_rows(absolute, replace(request, **choices), scratch, reporter)
                 return sum(rows.count for rows in made)
 
-            def count_by(name: str) -> int:
-                return count(profile=find_profile(workspace, repos, name))
-
             others = {way: count(**other) for way, other in _other_answers(request).items()}
-            verdicts = [profile_verdicts(workspace, repo, profile) for repo in repos]
-            counted = [count_funnel(one, "issue", profile.decide) for one in verdicts]
-            issues = sum_funnels(counted, profile.decide)
             licenses = [rows.source.license for rows in built]
+            options = "" if profile.name == "default" else f" {profile.option}"
+            rules = {item.rules for item in basis} - {None, DEFAULT_RULES}
+            options += "".join(f" --rules {name}" for name in sorted(map(str, rules)))
             raise empty_dataset(
-                request, funnel, dropped, explained, basis, count_by, others, issues, licenses
+                request, verdicts, funnel, dropped, explained, others, licenses, options
             )
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
@@ -176,7 +163,6 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             golds=request.golds,
             since=request.since,
         )
-    measured = tiers_are_measured(request.chosen, request.answer, request.reviews)
     return BuildResult(
         written,
         funnel.rows,
@@ -184,10 +170,8 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         dropped,
         redacted,
         tuple(basis),
-        None if earlier == describe_build(request.directory) else earlier,
         time.monotonic() - started,
         limit,
-        tuple(tier_lines(written.tiers)) if written.tiers and measured else (),
         untold,
     )
 

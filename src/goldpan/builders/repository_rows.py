@@ -37,7 +37,6 @@ from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
 from goldpan.filters.profile import Profile, criteria
 from goldpan.filters.repo_view import open_repo_view
 from goldpan.filters.stored import current_verdicts, inputs_digest, read_stored_profile
@@ -115,7 +114,6 @@ class RepositoryRows:
 
     path: Path
     """A file that a `Spool` reads."""
-    funnel: Funnel
     source: MinedSource
     count: int
     dropped: Counter[str]
@@ -156,7 +154,6 @@ def write_rows(
     profile, recipe = request.profile, find_recipe(request.family)
     subjects, reviews = recipe.subjects_of(request), required_reviews(recipe, request.reviews)
     verdicts = current_verdicts(workspace, repo, profile)
-    funnels = [count_funnel(verdicts, subject, profile.decide) for subject in subjects]
     if reviews:
         verdicts = _reviewed(workspace, repo, profile, reviews, verdicts)
     archive = Archive(workspace.raw(repo))
@@ -185,8 +182,7 @@ def write_rows(
     path = scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
     source = _source(workspace, request, repo, archive)
-    funnel = sum_funnels(funnels, profile.decide)
-    return RepositoryRows(path, funnel, source, count, dropped, redacted, untold)
+    return RepositoryRows(path, source, count, dropped, redacted, untold)
 
 
 def _source(

@@ -154,7 +154,7 @@ def write_dataset(
             record = DatasetRecord(written, card, provenance, extras)
             _describe(record)
             if since is not None:
-                changes = changelog(compare_versions(since, building, workspace))
+                changes = changelog(compare_versions(since, building))
                 _describe(replace(record, card=replace(card, changes=changes)))
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None

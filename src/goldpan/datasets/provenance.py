@@ -199,24 +199,12 @@ def finished_datasets(workspace: WorkspaceLayout) -> list[Path]:
     return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
 
 
-def describe_build(directory: Path) -> str | None:
-    """Return the number of a dataset's examples, its rules and its profile; None without one.
-
-    One that cannot be read counts as none: replacing it reports that.
-    """
-    provenance = _read(directory)
-    if provenance is None:
-        return None
-    rules, profile = rules_and_profile(provenance)
-    by = [f"rules {' and '.join(rules)}"] if rules else []
-    by += [f"profile {profile}"] if profile else []
-    count = provenance.get("examples", 0)
-    return f"{count:,} examples" + (f" by {', '.join(by)}" if by else "")
-
-
 def build_options(directory: Path) -> str:
     """Return a command's options for the rules and the profile of a dataset."""
-    rules, profile = rules_and_profile(_read(directory) or {})
+    try:
+        rules, profile = rules_and_profile(read_provenance(directory))
+    except (DatasetError, UsageError):
+        return ""
     options = [f" --profile {profile}"] if profile else []
     options += [f" --rules {name}" for name in rules if name != DEFAULT_RULES]
     return "".join(options)
@@ -235,13 +223,6 @@ def build_command(directory: Path, workspace: Path, gold: Path | None = None) ->
     words += ["--output", str(directory), *([] if gold is None else ["--gold", str(gold)])]
     words += ["--workspace", str(workspace)]
     return f"goldpan build {provenance['family']}{build_options(directory)} {shlex.join(words)}"
-
-
-def _read(directory: Path) -> dict[str, Any] | None:
-    try:
-        return read_provenance(directory) if (directory / PROVENANCE).exists() else None
-    except DatasetError:
-        return None
 
 
 def rules_and_profile(provenance: dict[str, Any]) -> tuple[list[str], str | None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -17,20 +18,13 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import Engine, open_engine
 from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
-from goldpan.core.storage.parquet import count_rows, open_tables, read_metadata, read_table, writer
+from goldpan.core.storage.parquet import open_tables, read_metadata, read_table, writer
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
-from goldpan.filters.duplicates.near import ComparedIssue, Links, Name, Texts, link, mark_siblings
-from goldpan.filters.duplicates.settings import (
-    NO_TEXT,
-    DuplicateSettings,
-    Ids,
-    Sketches,
-    joined,
-    sketch_all,
-)
+from goldpan.filters.duplicates.near import Groups, group
+from goldpan.filters.duplicates.settings import DuplicateSettings, Sketches, fold, sketch_all
 
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096
@@ -66,13 +60,13 @@ def workspace_duplicates(
     if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
         return read_table(path)
     absolute = replace(workspace, root=workspace.root.absolute())
-    portions = deal_out(absolute, repos)
+    sources = [IssueTexts(absolute, repo) for repo in repos]
     processes = execution.workers
     if execution.engine == "local":
-        processes = max(1, min(processes, len(portions)))
+        processes = max(1, min(processes, len(sources)))
     with workspace.scratch() as scratch, open_engine(execution, processes) as opened:
-        with named(scratch), reporter.task("near duplicates", len(portions)) as task:
-            duplicates = find_duplicates(portions, settings, engine=opened, on_source=task.advance)
+        with named(scratch), reporter.task("near duplicates", len(sources)) as task:
+            duplicates = find_duplicates(sources, settings, engine=opened, on_source=task.advance)
         duplicates = mark_siblings(duplicates, _tasks(workspace, duplicates))
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:
@@ -112,55 +106,26 @@ def _digest(workspace: WorkspaceLayout, repos: Sequence[str], settings: Duplicat
     return whole.hexdigest().encode()
 
 
-_ENTRIES = 50_000
-"""Entries of a portion."""
 _TEXTS = """
 SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
-FROM entries WHERE kind IN ('issue', 'discussion') AND number >= $low AND number < $high
+FROM entries WHERE kind IN ('issue', 'discussion')
 """
 
 
 @dataclass(frozen=True, slots=True)
 class IssueTexts:
-    """Reads the issues of some repositories, with numbers from `low` up to, but without, `high`."""
+    """Reads the issues of a repository."""
 
     workspace: WorkspaceLayout
-    repos: tuple[str, ...]
-    low: int = 0
-    high: int = 2**63 - 1
+    repo: str
 
     def __call__(self) -> Iterator[pa.RecordBatch]:
         """Yield `repo`, `number`, `created_at` and `text`."""
-        for repo in self.repos:
-            with open_tables(self.workspace, repo, ["entries"]) as connection:
-                values = {"low": self.low, "high": self.high}
-                yield from connection.sql(_TEXTS, params=values).to_arrow_reader(_BATCH)
+        with open_tables(self.workspace, self.repo, ["entries"]) as connection:
+            yield from connection.sql(_TEXTS).to_arrow_reader(_BATCH)
 
     def __str__(self) -> str:
-        first, last = self.repos[0], self.repos[-1]
-        return f"issues of {first}" + (f" to {last}" if last != first else "")
-
-
-def deal_out(workspace: WorkspaceLayout, repos: Sequence[str]) -> list[IssueTexts]:
-    """Return portions of about equal size: small repositories together, large ones in parts."""
-    portions: list[IssueTexts] = []
-    together: list[str] = []
-    size = 0
-    for repo in repos:
-        entries = count_rows(workspace.table(repo, "entries"))
-        if entries > _ENTRIES:
-            with open_tables(workspace, repo, ["entries"]) as connection:
-                ((last,),) = connection.execute("SELECT max(number) FROM entries").fetchall()
-            step = last * _ENTRIES // entries + 1
-            lows = range(0, last + 1, step)
-            portions += [IssueTexts(workspace, (repo,), low, low + step) for low in lows]
-            continue
-        if together and size + entries > _ENTRIES:
-            portions.append(IssueTexts(workspace, tuple(together)))
-            together, size = [], 0
-        together.append(repo)
-        size += entries
-    return [*portions, IssueTexts(workspace, tuple(together))] if together else portions
+        return f"issues of {self.repo}"
 
 
 Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
@@ -171,14 +136,6 @@ Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
 _NAMES = pa.schema(
     [("repo", pa.string()), ("number", pa.int64()), ("created_at", pa.timestamp("us", tz="UTC"))]
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Portion:
-    """The sketches of a source's texts, and their names."""
-
-    sketched: Sketches
-    names: pa.Table
 
 
 def find_duplicates(
@@ -192,26 +149,31 @@ def find_duplicates(
 
     The representative of a cluster is its earliest text, then the lowest (repo, number). The
     result depends neither on the engine, nor on the order of the rows, nor on how they are cut
-    into sources and batches. Each source is one unit of work, of at most some 50,000 texts;
-    `on_source` is called after each. Raises `UsageError` where a (repo, number) comes twice.
+    into sources and batches. Each source is one unit of work; `on_source` is called after each.
+    Raises `UsageError` where a (repo, number) comes twice.
     """
     if engine is None:
         with open_engine(ONE_PROCESS) as alone:
             return find_duplicates(sources, settings, engine=alone, on_source=on_source)
-    portions: list[_Portion] = []
-    for portion in engine.map(partial(_sketch, settings), sources):
-        portions.append(portion)
+    parts: list[Sketches] = []
+    tables = [_NAMES.empty_table()]
+    for sketched, names in engine.map(partial(_sketch, settings), sources):
+        parts.append(sketched)
+        tables.append(names)
         on_source()
-    sketched = joined([portion.sketched for portion in portions], settings)
-    tables = [_NAMES.empty_table(), *(portion.names for portion in portions)]
-    names = pa.concat_tables(tables).append_column("place", pa.array(sketched.which))
-    portions.clear()
-    names = _by_age(names)
-    texts, text = Texts.numbered(sketched, names["place"].to_numpy())
-    return _table(names, text, link(texts, settings), settings)
+    names = pa.concat_tables(tables).combine_chunks()
+    counts = names.group_by(["repo", "number"]).aggregate([([], "count_all")])
+    for twice in counts.filter(pc.greater(counts["count_all"], 1)).slice(0, 1).to_pylist():
+        raise UsageError(
+            f"{twice['repo']}#{twice['number']} comes twice among the texts", "Give each text once"
+        )
+    age = [(name, "ascending") for name in ("created_at", "repo", "number")]
+    order = pc.sort_indices(names, sort_keys=age).to_numpy().astype(np.int64)
+    return _table(names, group(parts, order, settings), settings)
 
 
-def _sketch(settings: DuplicateSettings, source: Source) -> _Portion:
+def _sketch(settings: DuplicateSettings, source: Source) -> tuple[Sketches, pa.Table]:
+    """Return the sketches of a source's texts, and their names."""
     tables = [_NAMES.empty_table()]
 
     def texts() -> Iterable[list[str | None]]:
@@ -220,7 +182,7 @@ def _sketch(settings: DuplicateSettings, source: Source) -> _Portion:
             yield batch["text"].to_pylist()
 
     sketched = sketch_all(texts(), settings)
-    return _Portion(sketched, pa.concat_tables(tables))
+    return sketched, pa.concat_tables(tables)
 
 
 def _names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
@@ -229,54 +191,132 @@ def _names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
     return pa.table([batch["repo"], batch["number"], created], _NAMES.names).cast(_NAMES)
 
 
-def _by_age(names: pa.Table) -> pa.Table:
-    """Return rows by age, then by name; raises `UsageError` where a name comes twice."""
-    counts = names.group_by(["repo", "number"]).aggregate([([], "count_all")])
-    for twice in counts.filter(pc.greater(counts["count_all"], 1)).slice(0, 1).to_pylist():
-        raise UsageError(
-            f"{twice['repo']}#{twice['number']} comes twice among the texts", "Give each text once"
-        )
-    keys = [(name, "ascending") for name in ("created_at", "repo", "number")]
-    return names.sort_by(keys).combine_chunks()
-
-
-def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:
-    """Return the first and the second row of each text; the first again where there is one."""
-    rows = np.flatnonzero(text != NO_TEXT)
-    rows = rows[np.argsort(text[rows], kind="stable")]
-    first = np.searchsorted(text[rows], np.arange(count))
-    more = np.append(np.diff(first), len(rows) - first[-1:]) > 1
-    return rows[first], rows[first + more]
-
-
-def _table(names: pa.Table, text: Ids, links: Links, settings: DuplicateSettings) -> pa.Table:
-    first, second = _two_rows(text, len(links.root))
-    at = np.flatnonzero(text != NO_TEXT)
-    root = links.root[text[at]]
-    size = np.bincount(root, minlength=len(links.root))
-    at, root = at[size[root] > 1], root[size[root] > 1]
-    mine = text[at]
-    # A text that stands in several rows has its own like as its nearest.
-    twin = second[mine] != first[mine]
-    other = np.where(first[mine] == at, second[mine], first[mine])
-    nearest = np.where(twin, other, first[links.nearest[mine]])
-    representative = first[root]
-    same = np.where(mine == root, "exact", "near")
-    relation = np.where(representative == at, "representative", same)
+def _table(names: pa.Table, groups: Groups, settings: DuplicateSettings) -> pa.Table:
+    size = np.bincount(groups.root, minlength=len(names))
+    at = np.flatnonzero(size[groups.root] > 1)
+    root = groups.root[at]
+    same = np.where(groups.same[at], "exact", "near")
+    relation = np.where(root == at, "representative", same)
     here, represented, near = (
         names.select(["repo", "number"]).take(pa.array(rows)).columns
-        for rows in (at, representative, nearest)
+        for rows in (at, root, groups.nearest[at])
     )
     columns = [
         *here,
         pc.binary_join_element_wise(represented[0], represented[1].cast(pa.string()), "#"),
         *represented,
         pa.array(relation.tolist(), pa.string()),
-        pa.array(links.similarity[mine]),
+        pa.array(groups.similarity[at]),
         *near,
-        pa.array(np.where(twin, 1.0, links.nearest_similarity[mine])),
+        pa.array(groups.nearest_similarity[at]),
         pa.array(size[root]),
         pa.repeat(pa.scalar(settings.digest(), pa.string()), len(at)),
     ]
     table = pa.table(columns, DUPLICATES.schema.names).cast(DUPLICATES.schema)
     return DUPLICATES.ordered(table).combine_chunks()
+
+
+# Clusters are chains of links: two members of one need not be near duplicates of each other.
+# "Update to version 1.2" and "Update to version 1.3" over the same check list are two tasks, and
+# so are "Tracking issue for `foo`" and "Tracking issue for `bar`", however alike: siblings.
+# They stay in one cluster, so that no split parts them, but none is a copy of another.
+
+SIBLING = "sibling"
+"""The relation of a text that shares no more than a template with those before it."""
+Name = tuple[str, int]
+_TOKEN = re.compile(r"\w+(?:[.:/+-]+\w+)*")
+_NAME = re.compile(r"[0-9_./]|::")
+_PLATFORMS = re.compile(
+    "windows|linux|macos|osx|mac|ubuntu|debian|fedora|alpine|android|ios|wasm|bsd|freebsd|netbsd|"
+    "openbsd|solaris|illumos|arm|mips|riscv|sparc|powerpc|intel|amd|nvidia|cuda|cpu|gpu|msvc|gcc|"
+    "clang|chrome|firefox|safari|edge"
+)
+_SHORTEST = 3
+_WINDOW = 32
+"""The number of earlier texts that a text is compared with, beside the most likely ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedIssue:
+    """An issue as it is compared: the words of its title, and its text, folded."""
+
+    title: frozenset[str]
+    body: str
+
+    @classmethod
+    def of(cls, title: str, body: str) -> ComparedIssue:
+        """Read an issue."""
+        return cls(frozenset(_TOKEN.findall(fold(title))), fold(body))
+
+
+def are_told_apart(task: ComparedIssue, other: ComparedIssue) -> bool:
+    """Return whether the titles of two near duplicates name different things.
+
+    They do where only numbers, identifiers or platforms differ, or where each has a word that
+    stands in its own text and not in the other's.
+    """
+    mine, theirs = task.title - other.title, other.title - task.title
+    shared = len(task.title & other.title)
+    alike = 2 * shared >= min(len(task.title), len(other.title)) > 0
+    if alike and any(map(_is_name, mine)) and any(map(_is_name, theirs)):
+        return True
+    return _stands_alone(mine, task, other) and _stands_alone(theirs, other, task)
+
+
+def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, ComparedIssue]) -> pa.Table:
+    """Return `DUPLICATES` with the relation `sibling` where a near duplicate is another task.
+
+    `tasks` has every near one and its representative, in the order in which they came.
+    """
+    near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
+    columns = ("repo", "number", "cluster", "representative_repo", "representative_number")
+    nearest = {
+        (row["repo"], row["number"]): (row["nearest_repo"], row["nearest_number"])
+        for row in near.select(["repo", "number", "nearest_repo", "nearest_number"]).to_pylist()
+    }
+    clusters: dict[Name, set[Name]] = {}
+    for row in near.select(columns).to_pylist():
+        first = (row["representative_repo"], row["representative_number"])
+        clusters.setdefault(first, set()).add((row["repo"], row["number"]))
+    order = {name: position for position, name in enumerate(tasks)}
+    siblings: set[Name] = set()
+    for first, members in clusters.items():
+        siblings |= _siblings(first, sorted(members, key=order.__getitem__), tasks, nearest)
+    names = zip(duplicates["repo"].to_pylist(), duplicates["number"].to_pylist(), strict=True)
+    related = zip(names, duplicates["relation"].to_pylist(), strict=True)
+    relations = [SIBLING if name in siblings else relation for name, relation in related]
+    position = duplicates.schema.get_field_index("relation")
+    return duplicates.set_column(position, "relation", pa.array(relations, pa.string()))
+
+
+def _siblings(
+    first: Name,
+    members: Iterable[Name],
+    tasks: Mapping[Name, ComparedIssue],
+    nearest: Mapping[Name, Name],
+) -> set[Name]:
+    """Return the members of a cluster that are other tasks than all siblings before them."""
+    seen, group = {first}, [first]
+    by_title = {tasks[first].title: first}
+    for name in members:
+        task = tasks[name]
+        likely = [first, *group[-_WINDOW:]]
+        if task.title in by_title:
+            likely.append(by_title[task.title])
+        if nearest[name] in seen:
+            likely.append(nearest[name])
+        seen.add(name)
+        if all(are_told_apart(task, tasks[likeness]) for likeness in dict.fromkeys(likely)):
+            group.append(name)
+            by_title.setdefault(task.title, name)
+    return set(group[1:])
+
+
+def _is_name(word: str) -> bool:
+    return _PLATFORMS.fullmatch(word) is not None or _NAME.search(word) is not None
+
+
+def _stands_alone(words: Iterable[str], mine: ComparedIssue, other: ComparedIssue) -> bool:
+    return any(
+        len(word) >= _SHORTEST and word in mine.body and word not in other.body for word in words
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,56 +69,29 @@ class Funnels(Result):
 
 
 _COUNTS = """
-SELECT criterion, bool_or(decides), count(*),
-       count(*) FILTER (NOT keep), count(*) FILTER (keep IS NULL)
-FROM verdicts WHERE subject = $subject GROUP BY criterion ORDER BY criterion
+SELECT criterion, bool_or(decides), count(*) FILTER (NOT keep), count(*) FILTER (keep IS NULL)
+FROM verdicts WHERE list_contains($subjects, subject) GROUP BY criterion ORDER BY criterion
 """
 _REASONS = """
 SELECT criterion, reason, count(*) FROM verdicts
-WHERE subject = $subject AND keep IS DISTINCT FROM true
+WHERE list_contains($subjects, subject) AND keep IS DISTINCT FROM true
 GROUP BY ALL ORDER BY ALL
 """
 _DROPPED = """
 WITH subjects AS (
   SELECT min(list_position($decide, criterion)) AS first, count(*) AS drops
-  FROM verdicts WHERE subject = $subject AND decides AND keep IS DISTINCT FROM true
-  GROUP BY repo, issue, pull_repo, pull
+  FROM verdicts
+  WHERE list_contains($subjects, subject) AND decides AND keep IS DISTINCT FROM true
+  GROUP BY repo, subject, issue, pull_repo, pull
 )
 SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 """
-
-
-def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
-    """Return the sum of at least one funnel; its subject is the first's."""
-    names = {step.criterion for funnel in funnels for step in funnel.steps}
-    ordered = [name for name in decide if name in names]
-    steps = tuple(
-        _sum(funnels, name, ordered) for name in (*ordered, *sorted(names - set(ordered)))
-    )
-    rows, kept = (sum(getattr(funnel, name) for funnel in funnels) for name in ("rows", "kept"))
-    return Funnel(funnels[0].subject, rows, kept, steps)
-
-
-def _sum(funnels: Sequence[Funnel], criterion: str, ordered: Sequence[str]) -> FunnelRow:
-    steps = [step for funnel in funnels for step in funnel.steps if step.criterion == criterion]
-    reasons: Counter[str] = sum((Counter(step.reasons) for step in steps), Counter())
-    decides = any(step.decides for step in steps)
-    before = ordered[: ordered.index(criterion) + 1] if decides else ()
-    return FunnelRow(
-        criterion,
-        decides,
-        sum(step.out for step in steps),
-        sum(step.undecided for step in steps),
-        sum(step.only for step in steps),
-        sum(_left(funnel, before) for funnel in funnels) if decides else None,
-        dict(sorted(reasons.items(), key=lambda item: (item[0] is None, item[0]))),
-    )
-
-
-def _left(funnel: Funnel, criteria: Sequence[str]) -> int:
-    """Return how many subjects are left after these criteria, some of which may be unknown."""
-    left = [step.left for step in funnel.steps if step.criterion in criteria]
-    return next((count for count in reversed(left) if count is not None), funnel.rows)
+_SIZE = """
+SELECT count(*) FROM (
+  SELECT DISTINCT repo, subject, issue, pull_repo, pull FROM verdicts
+  WHERE list_contains($subjects, subject)
+)
+"""
 
 
 _KEPT_BY = ("repo", "issue", "pull_repo", "pull", "subject", "decides", "keep")
@@ -131,24 +103,25 @@ SELECT subject, count(*) FILTER (kept) FROM (
 """
 
 
-def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
-    """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
-    values = {"subject": subject}
+def count_funnel(verdicts: pa.Table, subjects: Sequence[Subject], decide: Sequence[str]) -> Funnel:
+    """Count the verdicts on some kinds of subjects together; `decide` gives the steps' order."""
+    values = {"subjects": list(subjects)}
     with connect() as connection:
         connection.register("verdicts", verdicts)
         counts = connection.execute(_COUNTS, values).fetchall()
         reasons: dict[str, dict[str, int]] = {}
         for criterion, reason, count in connection.execute(_REASONS, values).fetchall():
             reasons.setdefault(criterion, {})[reason] = count
+        ((rows,),) = connection.execute(_SIZE, values).fetchall()
         dropped = connection.execute(_DROPPED, {**values, "decide": list(decide)}).fetchall()
     first = {decide[position - 1]: count for position, count, _ in dropped}
     alone = {decide[position - 1]: count for position, _, count in dropped}
     by_name = {row[0]: row[1:] for row in counts}
     ordered = [name for name in decide if name in by_name]
-    rows = left = max((row[2] for row in counts), default=0)
+    left = rows
     steps = []
     for name in (*ordered, *(name for name in by_name if name not in ordered)):
-        decides, _, out, undecided = by_name[name]
+        decides, out, undecided = by_name[name]
         left -= first.get(name, 0)
         steps.append(
             FunnelRow(
@@ -161,12 +134,12 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
                 reasons.get(name, {}),
             )
         )
-    return Funnel(subject, rows, left, tuple(steps))
+    return Funnel(subjects[0], rows, left, tuple(steps))
 
 
 def count_funnels(verdicts: pa.Table, decide: Sequence[str]) -> tuple[Funnel, Funnel, Funnel]:
     """Count the verdicts on issues, on discussions and on fix pairs."""
-    issues, discussions, pairs = (count_funnel(verdicts, subject, decide) for subject in KEYS)
+    issues, discussions, pairs = (count_funnel(verdicts, [subject], decide) for subject in KEYS)
     return issues, discussions, pairs
 
 

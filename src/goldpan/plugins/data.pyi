@@ -122,15 +122,12 @@ from goldpan.datasets.tasks.wording import input_text as input_text
 from goldpan.datasets.tasks.wording import output_text as output_text
 from goldpan.datasets.tasks.wording import read_texts as read_texts
 from goldpan.datasets.tasks.wording import wording_of as wording_of
-from goldpan.filters.duplicates.near import Texts as Texts
 from goldpan.filters.duplicates.near import find_leaks_of_batches as find_leaks_of_batches
-from goldpan.filters.duplicates.near import link as link
-from goldpan.filters.duplicates.settings import NO_TEXT as NO_TEXT
+from goldpan.filters.duplicates.near import group as group
 from goldpan.filters.duplicates.settings import DuplicateSettings as DuplicateSettings
 from goldpan.filters.duplicates.settings import Ids as Ids
 from goldpan.filters.duplicates.settings import Sketches as Sketches
 from goldpan.filters.duplicates.settings import copies_key as copies_key
-from goldpan.filters.duplicates.settings import joined as joined
 from goldpan.filters.duplicates.settings import sketch_all as sketch_all
 from goldpan.git.clone import prefetch as prefetch
 from goldpan.git.clone import promisor as promisor

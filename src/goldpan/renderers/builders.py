@@ -34,7 +34,9 @@ def _built(result: BuildResult) -> Iterator[Block]:
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         finding = name.removeprefix(NOT)
         yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
-    yield from map(Line, result.tiers)
+    if written.tiers:
+        tiers = ", ".join(f"{number:,} {tier}" for tier, number in written.tiers.items())
+        yield Line(f"  answers: {tiers} (docs/labels.md says how right each kind is)")
     for score in written.scores:
         yield Line(f"  {score.summary}")
     yield from written.dropped_blocks()
@@ -42,6 +44,4 @@ def _built(result: BuildResult) -> Iterator[Block]:
         kinds = (f"{number:,} {kind}" for kind, number in sorted(result.redacted.items()))
         yield Line(f"  redacted in texts: {', '.join(kinds)}")
     yield from map(Line, basis_sentences(result.basis))
-    if result.replaced is not None:
-        yield Line(f"It replaces {result.replaced}")
     yield Line(f"Written to {written.directory}")

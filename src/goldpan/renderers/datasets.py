@@ -161,8 +161,6 @@ def _differing(result: DiffResult) -> Iterator[Block]:
     )
     reasons = [(reason.change, reason.rows, reason.reason) for reason in result.reasons]
     yield from _table(("change", "rows", "why"), reasons)
-    for note in result.notes:
-        yield Line(f"{note[:1].upper()}{note[1:]}.")
     yield from _table(("column", "rows"), list(result.columns.items()))
     for verb, names in (
         ("New columns", result.columns_added),

@@ -13,7 +13,7 @@ from goldpan.core.result import Result, count
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis
-from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
+from goldpan.filters.funnel import Funnels, read_funnels
 from goldpan.filters.profile import Profile, criteria
 from goldpan.miners.journal import git_host
 from goldpan.report.distributions import measure
@@ -73,10 +73,7 @@ def write_report(
     """
     check_folder(output)
     funnels = [read_funnels(workspace, [repo], profile) for repo in repos]
-    kinds = zip(*((own.issues, own.discussions, own.pairs) for own in funnels), strict=True)
-    sums = [sum_funnels(of_kind, profile.decide) for of_kind in kinds]
-    whole = [funnel for funnel in sums if funnel.rows or funnel.subject != "discussion"]
-    basis = tuple(item for own in funnels for item in own.basis)
+    every = read_funnels(workspace, repos, profile)
     with open_repositories(workspace, repos, profile.name) as connection:
         repositories = overview(connection)
         measured = measure(connection)
@@ -94,11 +91,11 @@ def write_report(
         heading=_heading(names),
         seed=seed,
         profile=profile,
-        rules=sorted({item.rules for item in basis if item.rules is not None}),
+        rules=sorted({item.rules for item in every.basis if item.rules is not None}),
         total=total(repositories),
         repositories=repositories,
         most_repositories=_MOST_REPOSITORIES,
-        funnels=whole,
+        funnels=every.shown,
         by_repository=_largest(funnels) if len(funnels) > 1 else [],
         charts=measured,
         datasets=samples,
@@ -114,7 +111,7 @@ def write_report(
         tuple(dataset.name for dataset in samples),
         sum(len(dataset.examples) for dataset in samples),
         sum(len(droppeds) for droppeds in dropped.values()),
-        basis,
+        every.basis,
     )
 
 

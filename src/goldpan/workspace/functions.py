@@ -31,8 +31,7 @@ def diff(
     """Compare two versions of a dataset: rows added, removed and changed, and why.
 
     Rows are compared by id and column. The provenance of both versions shows which settings, rules
-    and dates differ. If the workspace still has the verdicts of a version, they show which
-    criterion drops or keeps a row.
+    and dates differ; `goldpan why` says which criterion drops an entry.
 
     Example: goldpan diff published/qa qa
 
@@ -50,7 +49,6 @@ def diff(
     result = compare_versions(
         find_dataset(lab, old).path,
         find_dataset(lab, new).path,
-        lab.layout,
         most=limit,
         output=None if output is None else Path(output),
     )

@@ -45,7 +45,7 @@ def verify(
         repeats: How often tests run in each state, to detect flaky ones.
         again: Run all rows again.
     """
-    from goldpan.datasets.provenance import build_options, describe_build
+    from goldpan.datasets.provenance import build_options
     from goldpan.execution.records import instance_of
     from goldpan.execution.verify import verify_all
 
@@ -63,10 +63,7 @@ def verify(
             token=next(iter(self.github.tokens), None),
             host=self.settings.git_host,
         )
-    made = describe_build(opened.path)
-    return replace(
-        proved, dataset=f"{opened.path}: {made}" if made else "", choice=build_options(opened.path)
-    )
+    return replace(proved, dataset=str(opened.path), choice=build_options(opened.path))
 
 
 def resolved(

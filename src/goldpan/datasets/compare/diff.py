@@ -1,8 +1,10 @@
-"""Differences between two versions of a dataset, with their causes and reasons."""
+"""Differences between two versions of a dataset: rows by a join of hashes, and their causes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -10,14 +12,17 @@ from typing import Any, Literal
 
 import duckdb
 import orjson
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.resources import told_otherwise
 from goldpan.core.result import Result
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import connect_alone
 from goldpan.datasets.card import markdown
-from goldpan.datasets.compare.versions import DatasetVersion, open_differences, read_version
 from goldpan.datasets.examples import known_family
-from goldpan.datasets.provenance import content_digest
+from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
 from goldpan.datasets.table_files import check_form, write_rows
 
 Kind = Literal["added", "gone", "changed", "moved"]
@@ -47,7 +52,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why rows came or went."""
+    """Rows that came or went with their repository, or are newer."""
 
     change: str
     """added or gone."""
@@ -73,6 +78,8 @@ class RowChange:
 class DiffResult(Result):
     """Differences between two versions of a dataset, and their reasons."""
 
+    schema = 2
+
     family: str
     old: VersionFacts
     new: VersionFacts
@@ -95,8 +102,6 @@ class DiffResult(Result):
     causes: tuple[Cause, ...]
     reasons: tuple[Reason, ...]
     """The most rows first."""
-    notes: tuple[str, ...]
-    """Rows whose reasons are not known."""
     examples: Mapping[str, tuple[RowChange, ...]]
     """The first rows of each kind, by id."""
 
@@ -111,6 +116,49 @@ def changelog(difference: DiffResult) -> str:
     return markdown("changes.md.jinja", **values, removed=removed).strip()
 
 
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A dataset as `goldpan build` wrote it."""
+
+    directory: Path
+    provenance: Mapping[str, Any]
+    shards: tuple[Path, ...]
+    """Its Parquet files, whose names begin with the split."""
+    schema: pa.Schema
+
+    @property
+    def sources(self) -> Mapping[str, Mapping[str, Any]]:
+        """The provenance of each mined repository, by its name in lower case."""
+        sources = self.provenance.get("sources", ())
+        return {str(source["repo"]).lower(): source for source in sources}
+
+    @property
+    def facts(self) -> VersionFacts:
+        """The version as results name it."""
+        return VersionFacts(
+            str(self.directory),
+            content_digest(self.provenance),
+            str(self.provenance["goldpan"].get("version")),
+            int(self.provenance.get("examples", 0)),
+        )
+
+
+def _read_version(directory: Path) -> _Version:
+    provenance = read_provenance(directory)
+    shards = tuple(shard_paths(directory))
+    try:
+        schemas = [pq.read_schema(path) for path in shards[:1]]
+    except (OSError, pa.ArrowException) as error:
+        raise DatasetError(
+            f"{directory} cannot be read ({error})", "Build the dataset again"
+        ) from None
+    if not schemas or "id" not in schemas[0].names:
+        raise DatasetError(
+            f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
+        )
+    return _Version(directory, provenance, shards, schemas[0])
+
+
 # Differences in the provenance of two versions: settings, rules, dates, versions.
 
 _SETTINGS = ("profile", "settings", "plugins", "versions")
@@ -121,24 +169,20 @@ _LONGEST = 200
 _Value = str | list[str]
 
 
-def find_causes(old: DatasetVersion, new: DatasetVersion) -> tuple[Cause, ...]:
-    """Return the facts that differ, in the order in which they affect the rows."""
-    return (
-        *_different(_sources(old), _sources(new)),
-        *_different(_settings(old), _settings(new)),
-        *_criteria(old, new),
-    )
-
-
-def _different(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> Iterator[Cause]:
-    for what in sorted({*old, *new}):
-        before, after = old.get(what), new.get(what)
-        if isinstance(before, list) and isinstance(after, list) and set(before) != set(after):
-            removed = [item for item in before if item not in after]
-            added = [item for item in after if item not in before]
-            yield Cause(f"{what}, where they differ", _text(removed), _text(added))
-        elif before != after:
-            yield Cause(what, _text(before), _text(after))
+def _causes(old: _Version, new: _Version) -> Iterator[Cause]:
+    """Yield the facts that differ, in the order in which they affect the rows."""
+    for facts in (_sources, _settings):
+        before, after = facts(old), facts(new)
+        for what in sorted({*before, *after}):
+            values = before.get(what), after.get(what)
+            if values[0] == values[1]:
+                continue
+            if isinstance(values[0], list) and isinstance(values[1], list):
+                removed = [item for item in values[0] if item not in values[1]]
+                added = [item for item in values[1] if item not in values[0]]
+                if removed or added:
+                    what, values = f"{what}, where they differ", (removed, added)
+            yield Cause(what, *map(_text, values))
 
 
 def _text(value: _Value | None) -> str | None:
@@ -148,16 +192,16 @@ def _text(value: _Value | None) -> str | None:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-def _sources(version: DatasetVersion) -> dict[str, _Value]:
-    values: dict[str, _Value] = {}
-    for source in version.sources.values():
-        for name in _OF_SOURCES:
-            if source.get(name) is not None:
-                values[f"{source['repo']}: {name}"] = str(source[name])
-    return values
+def _sources(version: _Version) -> dict[str, _Value]:
+    return {
+        f"{source['repo']}: {name}": str(source[name])
+        for source in version.sources.values()
+        for name in _OF_SOURCES
+        if source.get(name) is not None
+    }
 
 
-def _settings(version: DatasetVersion) -> dict[str, _Value]:
+def _settings(version: _Version) -> dict[str, _Value]:
     values: dict[str, _Value] = {
         "goldpan": str(version.provenance.get("goldpan", {}).get("version"))
     }
@@ -179,50 +223,129 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
-def _criteria(old: DatasetVersion, new: DatasetVersion) -> Iterator[Cause]:
-    """Yield the criteria that judge differently although their settings are the same."""
-    settings = [version.provenance.get("profile", {}).get("settings", {}) for version in (old, new)]
-    digests = [version.provenance.get("digests", {}) for version in (old, new)]
-    for name in sorted(digests[0].keys() & digests[1].keys()):
-        same = settings[0].get(name) == settings[1].get(name)
-        if same and digests[0][name] != digests[1][name]:
-            yield Cause(f"method of the criterion {name}", digests[0][name], digests[1][name])
-
-
+_DIFFERENCES = """
+CREATE TABLE differences AS
+WITH o AS ({old}), n AS ({new}), joined AS (
+  SELECT coalesce(n.id, o.id) AS id, o.split AS old_split, n.split AS new_split,
+         CASE WHEN o.id IS NULL OR n.id IS NULL THEN []
+              ELSE list_filter([{columns}]::VARCHAR[], lambda x: x IS NOT NULL) END AS columns,
+         lower(coalesce(n.repo, o.repo)) AS repo, coalesce(n.moment, o.moment) AS moment
+  FROM o FULL JOIN n ON o.id = n.id
+), changed AS (
+  SELECT *, CASE WHEN old_split IS NULL THEN 'added' WHEN new_split IS NULL THEN 'gone'
+                 WHEN len(columns) > 0 THEN 'changed' ELSE 'moved' END AS change
+  FROM joined WHERE old_split IS DISTINCT FROM new_split OR len(columns) > 0
+)
+SELECT * EXCLUDE (repo, moment), CASE
+  WHEN change = 'added' AND $older <> [] AND NOT list_contains($older, repo)
+    THEN 'its repository is a new source'
+  WHEN change = 'gone' AND $newer <> [] AND NOT list_contains($newer, repo)
+    THEN 'its repository is no longer a source'
+  WHEN change = 'added' AND moment > $until[list_position($older, repo)]::TIMESTAMPTZ
+    THEN 'it was opened after the older version was mined'
+END AS reason FROM changed
+"""
 _SELECT = "SELECT id, change, columns, old_split, new_split, reason FROM differences"
 
 
+@contextmanager
+def _open_differences(
+    old: _Version, new: _Version, columns: Sequence[str]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database with the table `differences`: the rows that are not the same in both.
+
+    Memory follows the number of rows, 8 bytes a column, not the length of their texts. Raises
+    `DatasetError` for a file that cannot be read.
+    """
+    compared = [name for name in columns if name != "id"]
+    differing = ", ".join(
+        f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
+        for at, name in enumerate(compared)
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
+        connect_alone() as connection,
+    ):
+        connection.execute(f"SET temp_directory = {_quoted(scratch)}")
+        connection.execute("SET preserve_insertion_order = false")
+        try:
+            sides = [
+                _side(connection, f"{age}_rows", version, compared)
+                for age, version in (("older", old), ("newer", new))
+            ]
+            until = [source.get("mined_until") for source in old.sources.values()]
+            connection.execute(
+                _DIFFERENCES.format(old=sides[0], new=sides[1], columns=differing),
+                {"older": list(old.sources), "newer": list(new.sources), "until": until},
+            )
+            yield connection
+        except duckdb.Error as error:
+            if told_otherwise(error):
+                raise
+            raise DatasetError(
+                f"{old.directory} and {new.directory} cannot be compared "
+                f"({str(error).splitlines()[0]})",
+                "Build both with this version of Goldpan",
+            ) from error
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _side(
+    connection: duckdb.DuckDBPyConnection, name: str, version: _Version, compared: Sequence[str]
+) -> str:
+    """Return a query for a version's ids, splits, moments and the hashes of its columns."""
+    names = version.schema.names
+    timed = "created_at" in names and pa.types.is_timestamp(version.schema.field("created_at").type)
+    hashes = (
+        'hash("' + column.replace('"', '""') + f'") AS h{at}' for at, column in enumerate(compared)
+    )
+    selected = ", ".join(
+        (
+            "id::VARCHAR AS id",
+            f"{'repo' if 'repo' in names else 'NULL'}::VARCHAR AS repo",
+            f"{'created_at' if timed else 'NULL'}::TIMESTAMPTZ AS moment",
+            *hashes,
+        )
+    )
+    shards: dict[str, list[Path]] = {}
+    for path in version.shards:
+        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    queries = []
+    for at, (split, paths) in enumerate(shards.items()):
+        connection.register(f"{name}_{at}", ds.dataset(paths, format="parquet"))
+        queries.append(f"SELECT {_quoted(split)} AS split, {selected} FROM {name}_{at}")  # noqa: S608 - quoted
+    return " UNION ALL ".join(queries)
+
+
 def compare_versions(
-    old: Path,
-    new: Path,
-    workspace: WorkspaceLayout | None = None,
-    *,
-    most: int = 20,
-    output: Path | None = None,
+    old: Path, new: Path, *, most: int = 20, output: Path | None = None
 ) -> DiffResult:
     """Return the changes from one version of a dataset to another, and their reasons.
 
-    Reasons come from the verdicts of `workspace`. At most `most` rows of each kind are named;
-    `output` takes all of them, as Parquet, JSON lines or CSV. Raises `DatasetError` where a
+    At most `most` rows of each kind are named; `output` takes all of them, as Parquet, JSON lines
+    or CSV. Raises `DatasetError` where a
     directory holds no dataset, and `UsageError` where the two are of different families.
     """
     if output is not None:
         check_form(output)
-    before, after = read_version(old), read_version(new)
-    if before.family != after.family:
+    before, after = _read_version(old), _read_version(new)
+    families = [str(version.provenance.get("family")) for version in (before, after)]
+    if families[0] != families[1]:
         raise UsageError(
-            f"{old} is a dataset of {before.family}, and {new} of {after.family}",
+            f"{old} is a dataset of {families[0]}, and {new} of {families[1]}",
             "Compare two versions of one dataset",
         )
     old_columns, new_columns = before.schema, after.schema
     both = [name for name in new_columns.names if name in old_columns.names]
     same = [name for name in both if old_columns.field(name).type == new_columns.field(name).type]
-    with open_differences(before, after, same, workspace) as (connection, notes):
+    with _open_differences(before, after, same) as connection:
         ask = partial(_ask, connection)
         counts = dict(ask("SELECT change, count(*) FROM differences GROUP BY change"))
         if output is not None:
             write_rows(connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(), output)
-        old_facts, new_facts = _facts(before), _facts(after)
         family = known_family(after.provenance, after.schema)
         task = [*family.inputs, family.target] if family and family.target else []
         in_task = ask(
@@ -244,10 +367,10 @@ def compare_versions(
             for kind in KINDS
         }
     return DiffResult(
-        family=after.family,
-        old=old_facts,
-        new=new_facts,
-        same=old_facts.rows - sum(counts.get(kind, 0) for kind in ("gone", "changed", "moved")),
+        family=families[1],
+        old=before.facts,
+        new=after.facts,
+        same=before.facts.rows - sum(counts.get(kind, 0) for kind in ("gone", "changed", "moved")),
         added=counts.get("added", 0),
         gone=counts.get("gone", 0),
         changed=counts.get("changed", 0),
@@ -257,9 +380,8 @@ def compare_versions(
         columns_added=tuple(name for name in new_columns.names if name not in old_columns.names),
         columns_gone=tuple(name for name in old_columns.names if name not in new_columns.names),
         columns_retyped=tuple(name for name in both if name not in same),
-        causes=find_causes(before, after),
+        causes=tuple(_causes(before, after)),
         reasons=tuple(Reason(*reason) for reason in reasons),
-        notes=tuple(notes),
         examples={
             kind: tuple(
                 RowChange(name, change, tuple(differ), old_split, new_split, reason)
@@ -267,15 +389,6 @@ def compare_versions(
             )
             for kind, rows in examples.items()
         },
-    )
-
-
-def _facts(version: DatasetVersion) -> VersionFacts:
-    return VersionFacts(
-        str(version.directory),
-        content_digest(version.provenance),
-        str(version.provenance["goldpan"].get("version")),
-        int(version.provenance.get("examples", 0)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,12 +22,26 @@ from goldpan.text.preprocessing import STEPS
 
 _SPLITS = ("train", "validation", "test")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_METRIC = re.compile(r"[a-z0-9]+(?:[_.][a-z0-9]+)*")
-_REVISION = re.compile(r"[0-9a-f]{40}")
-_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _FEWEST = 2
 """Examples of each kind that a prompt needs."""
+_WORDS, _PLAIN = r"(?s).*\S.*", r"[^{}]*[^{}\s][^{}]*"
+_SAY = "Say in a few words what the task is"
+_SAY_PLAIN = f"{_SAY}, with braces in prompt.template alone"
+_PATTERNS = {
+    **dict.fromkeys(("title", "description", "definition", "category"), (_WORDS, _SAY)),
+    "source.title": (_WORDS, _SAY),
+    **dict.fromkeys(
+        ("prompt.context", "prompt.instruction", "prompt.entity"), (_PLAIN, _SAY_PLAIN)
+    ),
+    "prompt.answer": (r"[^{}]*", _SAY_PLAIN),
+    "metric": (r"[a-z0-9]+(?:[_.][a-z0-9]+)*", "Write macro_f1 or the like"),
+    "language": (r"[a-z]{2,3}", "Write an ISO 639 code, such as en"),
+    "source.url": (r"(?:https?://.*)?", "Give the web address of the source"),
+    "source.dataset": (r"[a-z0-9]+(?:-[a-z0-9]+)*", "Write a short name in kebab-case"),
+    "source.hub": (r"(?:[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)?", "Write OWNER/NAME"),
+    "source.revision": (r"(?:[0-9a-f]{40})?", "Give 40 hexadecimal digits: branches move"),
+}
+"""What texts have to look like, and else the remedy, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +104,12 @@ _Problems = Iterator[tuple[str, str, str]]
 
 
 def _texts(task: Task) -> _Problems:
-    for key in (
-        *("title", "description", "definition", "category", "source.title"),
-        *("prompt.context", "prompt.instruction", "prompt.entity"),
-    ):
-        if not attrgetter(key)(task).strip():
-            yield key, "it is empty", "Say in a few words what the task is"
-    if not _METRIC.fullmatch(task.metric):
-        yield "metric", f"{task.metric!r} is not a name of a metric", "Write macro_f1 or the like"
+    for key, (pattern, remedy) in _PATTERNS.items():
+        value = attrgetter(key)(task)
+        if not re.fullmatch(pattern, value):
+            yield key, f"{value[:80]!r} cannot be right" if value else "it is empty", remedy
     if task.max_length < 1:
         yield "max_length", "it is below 1", "Give a number of tokens, such as 512"
-    if not re.fullmatch(r"[a-z]{2,3}", task.language):
-        yield "language", f"{task.language!r} is not an ISO 639 code", "Write en or the like"
     try:
         SplitPlan.parse(task.split)
     except UsageError as error:
@@ -115,85 +124,52 @@ def _labels(task: Task) -> _Problems:
     for part, values in (("name", task.label_names), ("text", texts)):
         if repeated := sorted({value for value in values if values.count(value) > 1}):
             yield "labels", f"two labels share the {part} {repeated[0]!r}", "Tell them apart"
-    if task.type not in (*CLASSIFICATION, "ner"):
-        if task.labels:
-            yield "labels", f"a {task.type} task has none", "Remove [[labels]]"
-    elif len(task.labels) < 2:
-        yield "labels", f"a {task.type} task needs at least 2", "Add [[labels]]"
-    if task.type == "binary" and len(task.labels) > 2:
-        yield "labels", f"a binary task has two, not {len(task.labels)}", "Make it multi-class"
+    is_labeled = task.type in (*CLASSIFICATION, "ner")
+    most = {"binary": 2}.get(task.type, math.inf) if is_labeled else 0
+    least = 2 if is_labeled else 0
+    if not least <= len(task.labels) <= most:
+        remedy = f"Give {'2 or more' if most > least else least}, or another type"
+        yield "labels", f"a {task.type} task cannot have {len(task.labels)}", remedy
     for label in task.labels:
         if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
             yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
 
 
 def _counts(task: Task) -> _Problems:
-    counts = task.counts
-    total = counts.get("total")
-    for key, count in counts.items():
-        split, slash, label = key.partition("/")
-        kind, colon, name = key.partition(":")
-        is_known = (
-            key in ("total", *_SPLITS)
-            or (colon and kind == "repo" and name)
-            or (colon and kind == "label" and name in task.label_names)
-            or (slash and split in _SPLITS and label in task.label_names)
-        )
-        if not is_known:
-            remedy = "Write total, train, validation, test, label:LABEL, SPLIT/LABEL or repo:NAME"
-            yield "counts", f"{key!r} counts nothing that is known", remedy
-        if count < 0:
-            yield "counts", f"{key} is below 0", "Correct it"
-    one_each = task.type in ("binary", "multi-class")
-    sums: dict[str, list[str]] = {"total": [name for name in _SPLITS if name in counts]}
-    parts = [("total", sums["total"]), ("total", [key for key in counts if key[:5] == "repo:"])]
-    if one_each:
-        parts.append(("total", [f"label:{name}" for name in task.label_names]))
-        parts += [(split, [f"{split}/{name}" for name in task.label_names]) for split in _SPLITS]
-    for whole, keys in parts:
+    counts, labels = task.counts, task.label_names
+    of_labels = {split: [f"{split}/{name}" for name in labels] for split in _SPLITS}
+    by_label = [f"label:{name}" for name in labels]
+    known = {"total", *_SPLITS, *by_label, *(key for keys in of_labels.values() for key in keys)}
+    repos = [key for key in counts if key.startswith("repo:")]
+    for key in counts.keys() - known - set(repos):
+        remedy = "Write total, train, validation, test, label:LABEL, SPLIT/LABEL or repo:NAME"
+        yield "counts", f"{key!r} counts nothing that is known", remedy
+    splits = [name for name in _SPLITS if name in counts]
+    sums = [("total", splits), ("total", repos)]
+    if task.type in ("binary", "multi-class"):
+        sums += [("total", by_label), *of_labels.items()]
+    for whole, keys in sums:
         sizes = [counts[key] for key in keys if key in counts]
         if whole in counts and sizes and len(sizes) == len(keys) and sum(sizes) != counts[whole]:
-            yield (
-                "counts",
-                f"{', '.join(keys)} have a sum of {sum(sizes)}, where {whole} is {counts[whole]}",
-                "Fix the counts",
-            )
-    if total is None and (counts or task.source.access == "public"):
+            told = f"{', '.join(keys)} have a sum of {sum(sizes)}, where {whole} is {counts[whole]}"
+            yield "counts", told, "Fix the counts"
+    if "total" not in counts and (counts or task.source.access == "public"):
         yield "counts", "the total is missing", "Write how many rows the source holds"
 
 
 def _source(task: Task) -> _Problems:
     source = task.source
     if source.license != UNKNOWN and spdx(source.license) is None:
-        yield (
-            "source.license",
-            f"{source.license!r} is not a license that is known",
-            f"Write its SPDX identifier, or {UNKNOWN!r}",
-        )
-    if source.url and not source.url.startswith(("https://", "http://")):
-        yield "source.url", f"{source.url!r} is not a web address", "Give the page of the source"
+        cause = f"{source.license!r} is not a license that is known"
+        yield "source.license", cause, f"Write its SPDX identifier, or {UNKNOWN!r}"
     if (source.url or source.citation) and (problem := bibtex_problem(source.citation)):
         yield "source.citation", problem, "Give a BibTeX entry"
-    if not _KEBAB.fullmatch(source.dataset):
-        yield "source.dataset", f"{source.dataset!r} is not a short name", "Write it in kebab-case"
-    if source.reader and source.reader not in readers():
-        yield (
-            "source.reader",
-            f"there is no reader {source.reader!r}",
-            f"Choose {', '.join(readers())}",
-        )
-    if source.access == "built" and not source.builder:
+    is_built = source.access == "built"
+    if source.reader not in readers() and (source.reader or not is_built):
+        cause = f"there is no reader {source.reader!r}"
+        yield "source.reader", cause, f"Choose {', '.join(readers())}"
+    if is_built and not source.builder:
         yield "source.builder", "it is missing", "Name the goldpan build family that makes the rows"
-    if source.access != "built" and not source.reader:
-        yield "source.reader", "it is missing", f"Choose {', '.join(readers())}"
-    if source.hub and not _HUB.fullmatch(source.hub):
-        yield "source.hub", f"{source.hub!r} is not a dataset on the Hub", "Write OWNER/NAME"
-    if source.revision and not _REVISION.fullmatch(source.revision):
-        yield (
-            "source.revision",
-            f"{source.revision!r} is not a commit",
-            "Give 40 hexadecimal digits: branches and tags move",
-        )
     yield from _columns(task)
 
 
@@ -232,26 +208,22 @@ def _prompt(task: Task) -> _Problems:
         yield "prompt.template", f"there is no part {{{unknown[0]}}}", remedy
     if names.count("text") != 1:
         yield "prompt.template", "{text} does not stand there once", "Put it where the text goes"
-    for name in ("context", "instruction", "answer", "entity"):
-        if _BRACES.search(getattr(prompt, name)):
-            yield f"prompt.{name}", "it holds braces", "Put placeholders into prompt.template alone"
+    right = {(example[0], example[1]) for example in prompt.examples}
     for key, examples in (
         ("prompt.examples", prompt.examples),
         ("prompt.negative_examples", prompt.negative_examples),
     ):
         if len(examples) < _FEWEST and (examples or task.source.url):
             yield key, f"there are {len(examples)}", f"Write at least {_FEWEST}, better 4"
-        for number, example in enumerate(examples, 1):
-            if not all(part.strip() for part in (example[0], example[2])):
+        for number, (input_text, output, reason) in enumerate(examples, 1):
+            if not input_text.strip() or not reason.strip():
                 yield key, f"number {number} lacks its input or its reason", "Fill it in"
-    for number, (input_text, output, _) in enumerate(prompt.examples, 1):
-        if problem := _answer_problem(task, input_text, output):
-            yield "prompt.examples", f"number {number}: {problem}", "Fix the output"
-    right = {(input_text, output) for input_text, output, _ in prompt.examples}
-    for number, (input_text, output, _) in enumerate(prompt.negative_examples, 1):
-        if (input_text, output) in right:
-            cause = f"number {number} is a positive example too"
-            yield "prompt.negative_examples", cause, "Give it a wrong output"
+            if examples is prompt.examples:
+                problem = _answer_problem(task, input_text, output)
+            else:
+                problem = "is a positive example too" * ((input_text, output) in right)
+            if problem:
+                yield key, f"number {number}: {problem}", "Fix the output"
 
 
 def _answer_problem(task: Task, input_text: str, output: str) -> str:

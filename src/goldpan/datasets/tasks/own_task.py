@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
@@ -33,91 +34,63 @@ class Doubt:
     examples: tuple[str, ...]
     """The first of the rows: their numbers, or FILE:NUMBER where there are several files."""
 
+    @classmethod
+    def of(cls, about: str, places: Sequence[str]) -> Self:
+        """Return what is doubted of the rows at these places."""
+        return cls(about, len(places), tuple(places[:_EXAMPLES]))
+
     def __str__(self) -> str:
         names = f"row{'s' if self.rows > 1 else ''} {', '.join(self.examples)}"
         more = f" and {self.rows - len(self.examples):,} more"
         return f"{self.about} ({names}{more if self.rows > len(self.examples) else ''})"
 
 
-@dataclass(slots=True)
-class Places:
-    """How many rows there are of a kind, and the first of them."""
-
-    rows: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, place: str) -> None:
-        """Count a row."""
-        self.rows += 1
-        if len(self.first) < _EXAMPLES:
-            self.first.append(place)
-
-    def doubt(self, about: str) -> Doubt:
-        """Return what is doubted of these rows."""
-        return Doubt(about, self.rows, tuple(self.first))
+Row = tuple[str, str, str]
+"""The place of a row in the files, its text's digest, empty for an empty text, and its answer."""
 
 
-class LabeledTexts:
-    """The rows of a table as they are read: its labels, and what looks wrong.
-
-    Of a text only a digest is kept, some 200 bytes a row.
-    """
-
-    def __init__(self) -> None:
-        self.by_label: defaultdict[str, Places] = defaultdict(Places)
-        """The rows of each answer that is there."""
-        self.unlabeled, self._empty = Places(), Places()
-        self._copies, self._contradicting = Places(), Places()
-        self._first: dict[str, tuple[str, str]] = {}
-
-    @property
-    def counts(self) -> Counter[str]:
-        """The numbers of rows by label."""
-        return Counter({label: places.rows for label, places in self.by_label.items()})
-
-    def add(self, place: str, text: str, label: str) -> None:
-        """Take in a row by its place in the files."""
-        (self.by_label[label] if label else self.unlabeled).add(place)
-        if not text.strip():
-            self._empty.add(place)
+def find_doubts(rows: Iterable[Row], *, are_labels: bool) -> tuple[Doubt, ...]:
+    """Return what looks wrong; of answers that are numbers, only their texts are judged."""
+    rows = list(rows)
+    counts = Counter(label for _, _, label in rows if label)
+    usual: dict[str, str] = {}
+    for label, _ in counts.most_common():
+        usual.setdefault(_folded(label), label)
+    found: dict[str, list[str]] = {}
+    odd: dict[str, list[str]] = {}
+    for label, count in counts.items() if are_labels else ():
+        if (other := usual[_folded(label)]) != label:
+            about = f"{_shown(label)} may be the same label as {_shown(other)}"
+        elif count == 1:
+            about = f"{_shown(label)} has one row, too few to train and test"
+        else:
+            continue
+        odd[label] = found.setdefault(about, [])
+    empty = found.setdefault("Empty texts", [])
+    copies = found.setdefault("Equal texts with the same answer", [])
+    contradicting = found.setdefault("Equal texts with different answers", [])
+    first: dict[str, tuple[str, str]] = {}
+    for place, text, label in rows:
+        if label in odd:
+            odd[label].append(place)
+        if not text:
+            empty.append(place)
         elif label:
-            other, first = self._first.setdefault(copies_of(text), (label, place))
-            if first != place:
-                same = other == label
-                (self._copies if same else self._contradicting).add(f"{place} = {first}")
+            other, earlier = first.setdefault(text, (label, place))
+            if earlier != place:
+                same = copies if other == label else contradicting
+                same.append(f"{place} = {earlier}")
+    return tuple(Doubt.of(about, places) for about, places in found.items() if places)
 
-    def numbered(self) -> bool:
-        """Tell whether the answers are the numbers of the rows: 0 or 1, 2, 3 and so on."""
-        counts = self.counts
-        try:
-            numbers = sorted(map(int, counts))
-        except ValueError:
-            return False
-        start = numbers[0] if numbers else 0
-        every = numbers == list(range(start, start + len(counts)))
-        return len(counts) > _OFTEN and max(counts.values()) == 1 and every
 
-    def doubts(self, *, are_labels: bool) -> Iterator[Doubt]:
-        """Yield what looks wrong; of answers that are numbers, only their texts are judged."""
-        if are_labels:
-            yield from self._of_labels()
-        if self._empty.rows:
-            yield self._empty.doubt("Empty texts")
-        if self._copies.rows:
-            yield self._copies.doubt("Equal texts with the same answer")
-        if self._contradicting.rows:
-            yield self._contradicting.doubt("Equal texts with different answers")
-
-    def _of_labels(self) -> Iterator[Doubt]:
-        alike: defaultdict[str, list[str]] = defaultdict(list)
-        for label in self.by_label:
-            alike[_folded(label)].append(label)
-        for label, places in self.by_label.items():
-            usual = max(alike[_folded(label)], key=lambda name: self.by_label[name].rows)
-            if usual != label:
-                yield places.doubt(f"{_shown(label)} may be the same label as {_shown(usual)}")
-            elif places.rows == 1:
-                yield places.doubt(f"{_shown(label)} has one row, too few to train and test")
+def _number_the_rows(counts: Counter[str]) -> bool:
+    """Tell whether the answers are the numbers of the rows: 0 or 1, 2, 3 and so on."""
+    try:
+        numbers = sorted(map(int, counts))
+    except ValueError:
+        return False
+    every = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+    return len(counts) > _OFTEN and max(counts.values()) == 1 and every
 
 
 def _folded(label: str) -> str:
@@ -184,14 +157,19 @@ def describe_task(
     With `drop_empty`, rows without an answer are left out.
     Raises `UsageError` that names all problems, not the first alone.
     """
-    rows = LabeledTexts()
+    rows: list[Row] = []
     columns = [*text, label, repo, document]
     problems = list(_arguments(name, files, text, label))
     for path in files:
         problems += _read(path, [name for name in columns if name], text, label, rows, len(files))
-    values, kind = rows.counts, _type(rows.counts)
+    values = Counter(answer for _, _, answer in rows if answer)
+    kind = _type(values)
     if not problems:
-        problems += _label_problems(rows, kind, label, drop_empty=drop_empty)
+        unlabeled = [place for place, _, answer in rows if not answer]
+        if unlabeled and not drop_empty:
+            empty = Doubt.of(f"rows without {label}: {len(unlabeled):,}", unlabeled)
+            problems.append(f"{empty}; --drop-empty leaves them out")
+        problems += _label_problems(values, kind, label)
     if problems:
         many = len(problems) > 1
         raise UsageError(
@@ -204,7 +182,7 @@ def describe_task(
     return TaskOfTable(
         _toml(name, files, text, label, kind, labels, settings),
         {label: values[label] for label in labels},
-        tuple(rows.doubts(are_labels=kind != "regression")),
+        find_doubts(rows, are_labels=kind != "regression"),
     )
 
 
@@ -222,12 +200,7 @@ def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str
 
 
 def _read(
-    path: Path,
-    columns: Sequence[str],
-    text: Sequence[str],
-    label: str,
-    rows: LabeledTexts,
-    files: int,
+    path: Path, columns: Sequence[str], text: Sequence[str], label: str, rows: list[Row], files: int
 ) -> Iterator[str]:
     """Take in the rows of a file, with labels without blanks around them, and yield problems."""
     try:
@@ -241,24 +214,19 @@ def _read(
                 return
             place = f"{number:,}" if files == 1 else f"{path.name}:{number}"
             joined = "\n".join(cell_text(row.get(name)) for name in text)
-            rows.add(place, joined, cell_text(row.get(label)).strip())
+            digest = copies_of(joined) if joined.strip() else ""
+            rows.append((place, digest, cell_text(row.get(label)).strip()))
     except GoldpanError as error:
         yield f"{error.problem} ({error.remedy[:1].lower()}{error.remedy[1:]})"
 
 
-def _label_problems(
-    table: LabeledTexts, kind: TaskType, label: str, *, drop_empty: bool
-) -> Iterator[str]:
-    values = table.counts
+def _label_problems(values: Counter[str], kind: TaskType, label: str) -> Iterator[str]:
     rows = values.total()
-    if table.unlabeled.rows and not drop_empty:
-        empty = table.unlabeled.doubt(f"rows without {label}: {table.unlabeled.rows:,}")
-        yield f"{empty}; --drop-empty leaves them out"
     if rows < _FEWEST_ROWS:
         yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
     elif len(values) < 2:
         yield f"all rows have the same {label}"
-    elif table.numbered():
+    elif _number_the_rows(values):
         yield f"{label} numbers the rows, {min(values, key=int)} to {max(values, key=int)}"
     elif lists := [value for value in values if value.startswith(("['", '["'))]:
         yield (

@@ -1,25 +1,19 @@
-"""Pairs of near duplicates, the clusters that they make, and those that two splits share.
+"""Near duplicates: pairs of alike texts, the clusters that they make, and those two splits share.
 
 A band puts texts into buckets. Comparing all pairs of a bucket would be quadratic where a
 template is filled in 20,000 times, so each bucket is sorted by the bands that follow, which puts
 the most alike side by side, and a text is compared with those near it.
 
-Clusters are chains of links: two members of one need not be near duplicates of each other. "Update
-to version 1.2" and "Update to version 1.3" over the same check list are two tasks, and so are
-"Tracking issue for `foo`" and "Tracking issue for `bar`", however alike their texts: siblings. They
-stay in one cluster, so that no split parts them, but none is a copy of another.
+Memory follows the number of texts, about 2.4 KB each: a million takes 2.4 GB.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldpan.filters.duplicates.settings import (
@@ -28,7 +22,6 @@ from goldpan.filters.duplicates.settings import (
     Hashes,
     Ids,
     Sketches,
-    fold,
     joined,
     sketch_all,
 )
@@ -49,22 +42,24 @@ class Texts:
     bands: Hashes
 
     @classmethod
-    def numbered(cls, sketched: Sketches, order: Ids) -> tuple[Self, Ids]:
-        """Return texts, numbered as they first occur, and the number of each in `order`.
+    def numbered(
+        cls, parts: Sequence[Sketches], order: Ids | None, settings: DuplicateSettings
+    ) -> tuple[Self, Ids]:
+        """Return texts, numbered as they first occur in `order`, and the number of each row.
 
-        `order` has a place in the sketches for each, or `NO_TEXT`, which is its number, too.
+        A row without a text has the number `NO_TEXT`.
         """
-        rows = np.flatnonzero(order != NO_TEXT)
-        places, first, inverse = np.unique(order[rows], return_index=True, return_inverse=True)
+        every = joined(parts, settings)
+        order = np.arange(len(every.names)) if order is None else order
+        rows = order[every.names[order] != b""]
+        _, first, inverse = np.unique(every.names[rows], return_index=True, return_inverse=True)
+        _, places = np.unique(every.digests, return_index=True)
         by_age = np.argsort(first)
-        rank = np.empty(len(first), np.int64)
-        rank[by_age] = np.arange(len(first))
         numbers = np.full(len(order), NO_TEXT)
-        numbers[rows] = rank[inverse]
+        numbers[rows] = np.argsort(by_age)[inverse]
         chosen = places[by_age]
-        starts = np.cumsum(sketched.sizes) - sketched.sizes
-        texts = cls(sketched.sets, starts[chosen], sketched.sizes[chosen], sketched.bands[chosen])
-        return texts, numbers
+        starts = np.cumsum(every.sizes) - every.sizes
+        return cls(every.sets, starts[chosen], every.sizes[chosen], every.bands[chosen]), numbers
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -201,25 +196,27 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """For each text: its cluster's first text, and the most similar of those it was compared with.
-
-    A text that stands alone is its own `root` and has no `nearest` (-1).
-    """
+class Groups:
+    """Rows by the clusters of their texts; of a row that stands alone, only `root` counts."""
 
     root: Ids
-    similarity: NDArray[np.float64]  # to the root
+    """The first row of each row's cluster, itself where it stands alone."""
+    same: NDArray[np.bool_]
+    """Whether the text is that of the root."""
+    similarity: NDArray[np.float64]
+    """To the root."""
     nearest: Ids
+    """The row with the most similar text, of those it was compared with."""
     nearest_similarity: NDArray[np.float64]
 
 
-def link(texts: Texts, settings: DuplicateSettings) -> Links:
-    """Link all texts; the first of a cluster is its root.
+def group(parts: Sequence[Sketches], order: Ids, settings: DuplicateSettings) -> Groups:
+    """Group the rows of all parts by their texts; the first of a group in `order` is its root.
 
     Texts that one band joined are not compared in those that follow.
     """
-    parents = np.arange(len(texts))
-    best = Best(len(texts))
+    texts, numbers = Texts.numbered(parts, order, settings)
+    parents, best = np.arange(len(texts)), Best(len(texts))
     for band in range(settings.bands):
         pairs = near_pairs(texts, band, parents, settings, joins=True)
         best.offer(pairs)
@@ -229,108 +226,23 @@ def link(texts: Texts, settings: DuplicateSettings) -> Links:
     to_root[members] = texts.similarities(members, parents[members])
     near = members[to_root[members] >= settings.threshold]
     best.offer(NearPairs(near, parents[near], to_root[near]))
-    return Links(parents, to_root, best.text, best.similarity)
 
-
-SIBLING = "sibling"
-"""The relation of a text that shares no more than a template with those before it."""
-Name = tuple[str, int]
-_TOKEN = re.compile(r"\w+(?:[.:/+-]+\w+)*")
-_NAME = re.compile(r"[0-9_./]|::")
-_PLATFORMS = re.compile(
-    "windows|linux|macos|osx|mac|ubuntu|debian|fedora|alpine|android|ios|wasm|bsd|freebsd|netbsd|"
-    "openbsd|solaris|illumos|arm|mips|riscv|sparc|powerpc|intel|amd|nvidia|cuda|cpu|gpu|msvc|gcc|"
-    "clang|chrome|firefox|safari|edge"
-)
-_SHORTEST = 3
-_WINDOW = 32
-"""The number of earlier texts that a text is compared with, beside the most likely ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedIssue:
-    """An issue as it is compared: the words of its title, and its text, folded."""
-
-    title: frozenset[str]
-    body: str
-
-    @classmethod
-    def of(cls, title: str, body: str) -> ComparedIssue:
-        """Read an issue."""
-        return cls(frozenset(_TOKEN.findall(fold(title))), fold(body))
-
-
-def are_told_apart(task: ComparedIssue, other: ComparedIssue) -> bool:
-    """Return whether the titles of two near duplicates name different things.
-
-    They do where only numbers, identifiers or platforms differ, or where each has a word that
-    stands in its own text and not in the other's.
-    """
-    mine, theirs = task.title - other.title, other.title - task.title
-    shared = len(task.title & other.title)
-    alike = 2 * shared >= min(len(task.title), len(other.title)) > 0
-    if alike and any(map(_is_name, mine)) and any(map(_is_name, theirs)):
-        return True
-    return _stands_alone(mine, task, other) and _stands_alone(theirs, other, task)
-
-
-def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, ComparedIssue]) -> pa.Table:
-    """Return `DUPLICATES` with the relation `sibling` where a near duplicate is another task.
-
-    `tasks` has every near one and its representative, in the order in which they came.
-    """
-    near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
-    columns = ("repo", "number", "cluster", "representative_repo", "representative_number")
-    nearest = {
-        (row["repo"], row["number"]): (row["nearest_repo"], row["nearest_number"])
-        for row in near.select(["repo", "number", "nearest_repo", "nearest_number"]).to_pylist()
-    }
-    clusters: dict[Name, set[Name]] = {}
-    for row in near.select(columns).to_pylist():
-        first = (row["representative_repo"], row["representative_number"])
-        clusters.setdefault(first, set()).add((row["repo"], row["number"]))
-    order = {name: position for position, name in enumerate(tasks)}
-    siblings: set[Name] = set()
-    for first, members in clusters.items():
-        siblings |= _siblings(first, sorted(members, key=order.__getitem__), tasks, nearest)
-    names = zip(duplicates["repo"].to_pylist(), duplicates["number"].to_pylist(), strict=True)
-    related = zip(names, duplicates["relation"].to_pylist(), strict=True)
-    relations = [SIBLING if name in siblings else relation for name, relation in related]
-    position = duplicates.schema.get_field_index("relation")
-    return duplicates.set_column(position, "relation", pa.array(relations, pa.string()))
-
-
-def _siblings(
-    first: Name,
-    members: Iterable[Name],
-    tasks: Mapping[Name, ComparedIssue],
-    nearest: Mapping[Name, Name],
-) -> set[Name]:
-    """Return the members of a cluster that are other tasks than all siblings before them."""
-    seen, group = {first}, [first]
-    by_title = {tasks[first].title: first}
-    for name in members:
-        task = tasks[name]
-        likely = [first, *group[-_WINDOW:]]
-        if task.title in by_title:
-            likely.append(by_title[task.title])
-        if nearest[name] in seen:
-            likely.append(nearest[name])
-        seen.add(name)
-        if all(are_told_apart(task, tasks[likeness]) for likeness in dict.fromkeys(likely)):
-            group.append(name)
-            by_title.setdefault(task.title, name)
-    return set(group[1:])
-
-
-def _is_name(word: str) -> bool:
-    return _PLATFORMS.fullmatch(word) is not None or _NAME.search(word) is not None
-
-
-def _stands_alone(words: Iterable[str], mine: ComparedIssue, other: ComparedIssue) -> bool:
-    return any(
-        len(word) >= _SHORTEST and word in mine.body and word not in other.body for word in words
-    )
+    rows = order[numbers[order] != NO_TEXT]
+    by_text = rows[np.argsort(numbers[rows], kind="stable")]
+    starts = np.searchsorted(numbers[by_text], np.arange(len(texts)))
+    twice = np.diff(np.append(starts, len(by_text))) > 1
+    first, second = by_text[starts], by_text[starts + twice]
+    own = numbers[rows]
+    root, nearest = np.arange(len(order)), np.arange(len(order))
+    same = np.ones(len(order), np.bool_)
+    similarity, likeness = np.ones(len(order)), np.ones(len(order))
+    root[rows], same[rows] = first[parents[own]], parents[own] == own
+    similarity[rows] = to_root[own]
+    # A text that stands in several rows has its own like as its nearest.
+    other = np.where(first[own] == rows, second[own], first[own])
+    nearest[rows] = np.where(twice[own], other, first[best.text[own]])
+    likeness[rows] = np.where(twice[own], 1.0, best.similarity[own])
+    return Groups(root, same, similarity, nearest, likeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,36 +264,19 @@ def find_leaks_of_batches(
     Numbers count through all batches. Among equally similar texts the first is named.
     """
     parts = [sketch_all(texts, settings) for texts in (corpus, queries)]
-    sketched = joined(parts, settings)
-    texts, numbers = Texts.numbered(sketched, sketched.which)
-    count, of_corpus = len(texts), len(parts[0].which)
-    first = _first_places(numbers[:of_corpus], count)
-    query_texts = numbers[of_corpus:]
-    missing = np.zeros(count, np.bool_)
-    missing[query_texts[query_texts != NO_TEXT]] = True
-    missing &= first < 0
-    # A query is compared with the corpus, and not with other queries.
-    groups, best = missing.astype(np.int64), Best(count)
+    texts, numbers = Texts.numbered(parts, None, settings)
+    of_corpus = len(parts[0].names)
+    known, first = np.unique(numbers[:of_corpus], return_index=True)
+    first = first[known != NO_TEXT]
+    # A query is compared with the corpus, whose texts come first, and not with other queries.
+    sides, best = (np.arange(len(texts)) >= len(first)).astype(np.int64), Best(len(texts))
     for band in range(settings.bands):
-        best.offer(near_pairs(texts, band, groups, settings, joins=False))
-    return _leaks(query_texts, first, best)
-
-
-def _first_places(texts: Ids, count: int) -> Ids:
-    first = np.full(count, -1)
-    rows = np.flatnonzero(texts != NO_TEXT)[::-1]
-    first[texts[rows]] = rows
-    return first
-
-
-def _leaks(texts: Ids, first: Ids, best: Best) -> list[Leak]:
+        best.offer(near_pairs(texts, band, sides, settings, joins=False))
     leaks: list[Leak] = []
-    for at, text in enumerate(texts.tolist()):
-        if text == NO_TEXT:
-            continue
-        if first[text] >= 0:
+    for at, text in enumerate(numbers[of_corpus:].tolist()):
+        if NO_TEXT < text < len(first):
             leaks.append(Leak(at, int(first[text]), "exact", 1.0))
-        elif best.text[text] >= 0:
+        elif text != NO_TEXT and best.text[text] >= 0:
             value = float(best.similarity[text])
             leaks.append(Leak(at, int(first[best.text[text]]), "near", value))
     return leaks

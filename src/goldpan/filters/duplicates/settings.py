@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from itertools import chain
 
@@ -110,8 +110,7 @@ def fold(text: str) -> str:
 
 def copies_key(text: str) -> str:
     """Return a name that exact duplicates share; a text without anything in it is its own."""
-    text = fold(text) or text
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return _digest(fold(text) or text).hex()
 
 
 def words(folded: str) -> list[str]:
@@ -136,6 +135,7 @@ def _without_comments(text: str) -> str:
 
 
 Ids = NDArray[np.int64]
+_NAME = np.dtype("S16")
 Hashes = NDArray[np.uint64]
 NO_TEXT = -1
 """The number of a text that says nothing."""
@@ -170,60 +170,29 @@ _hashes = WordHashes()
 class Sketches:
     """The sketches of n texts, of which m are distinct and say something.
 
-    `which` gives each text's place among the m (n), -1 for one that says nothing. `digests` are
-    equal where texts are (m x 2). `sets` holds the hashes of their shingles one after the other;
-    `sizes` how many each has (m), 0 for a text with fewer words than `min_words`; `bands` one hash
-    a band of the signature (m x bands).
+    `names` has each text's digest (n), empty for one that says nothing; `digests` those of the
+    sketches (m). `sets` holds the hashes of their shingles one after the other; `sizes` how many
+    each has (m), 0 for a text with fewer words than `min_words`; `bands` one hash a band of the
+    signature (m x bands).
     """
 
-    which: Ids
-    digests: Hashes
+    names: NDArray[np.bytes_]
+    digests: NDArray[np.bytes_]
     sets: NDArray[np.uint32]
     sizes: Ids
     bands: Hashes
 
 
 def sketch_all(batches: Iterable[Sequence[str | None]], settings: DuplicateSettings) -> Sketches:
-    """Sketch any number of texts, some at a time; each text is kept once."""
-    parts = [sketch(texts, settings) for batch in batches for texts in _cut(batch)]
-    return joined(parts, settings)
+    """Sketch any number of texts, some at a time."""
+    return joined([sketch(part, settings) for texts in batches for part in _cut(texts)], settings)
 
 
 def joined(parts: Sequence[Sketches], settings: DuplicateSettings) -> Sketches:
-    """Return sketches as those of all their texts, equal ones once."""
-    empty = sketch([], settings)
-    parts = [empty, *parts]
-    kept, own = _distinct(np.concatenate([part.digests for part in parts]))
-    which, sets, sizes, bands = [], [], [], []
-    start = 0
-    for part in parts:
-        end = start + len(part.sizes)
-        which.append(np.where(part.which < 0, NO_TEXT, np.append(own[start:end], 0)[part.which]))
-        sets.append(part.sets[np.repeat(kept[start:end], part.sizes)])
-        sizes.append(part.sizes[kept[start:end]])
-        bands.append(part.bands[kept[start:end]])
-        start = end
-    return Sketches(
-        np.concatenate(which),
-        np.concatenate([part.digests for part in parts])[kept],
-        np.concatenate(sets),
-        np.concatenate(sizes),
-        np.concatenate(bands),
-    )
-
-
-def _distinct(digests: Hashes) -> tuple[NDArray[np.bool_], Ids]:
-    """Return which digests are the first of their kind, and the place of each among those."""
-    order = np.lexsort((digests[:, 1], digests[:, 0]))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = np.any(digests[order[1:]] != digests[order[:-1]], axis=1)
-    first = order[new]  # the sort is stable
-    kept = np.zeros(len(order), np.bool_)
-    kept[first] = True
-    place = np.cumsum(kept) - 1
-    own = np.empty(len(order), np.int64)
-    own[order] = place[first][np.cumsum(new) - 1]
-    return kept, own
+    """Return sketches as those of all their texts; equal texts of several parts stay."""
+    parts = [sketch([], settings), *parts]
+    columns = (field.name for field in fields(Sketches))
+    return Sketches(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
 
 def _cut(texts: Sequence[str | None]) -> Iterator[Sequence[str | None]]:
@@ -240,27 +209,21 @@ def _cut(texts: Sequence[str | None]) -> Iterator[Sequence[str | None]]:
 
 def sketch(texts: Sequence[str | None], settings: DuplicateSettings) -> Sketches:
     """Sketch up to `MAX_TEXTS` texts."""
-    positions: dict[bytes, int] = {}
-    distinct: list[str] = []
-    which: list[int] = []
-    for text in texts:
-        folded = fold(text or "")
-        if not folded:
-            which.append(-1)
-            continue
-        digest = blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        index = positions.setdefault(digest, len(distinct))
-        which.append(index)
-        if index == len(distinct):
-            distinct.append(folded)
-    shingles, sizes = _sets(distinct, settings)
+    folded = [fold(text or "") for text in texts]
+    names = [_digest(text) if text else b"" for text in folded]
+    distinct = {name: text for name, text in zip(names, folded, strict=True) if name}
+    shingles, sizes = _sets(list(distinct.values()), settings)
     return Sketches(
-        np.array(which, np.int64),
-        np.frombuffer(b"".join(positions), np.uint64).reshape(-1, 2),
+        np.array(names, _NAME),
+        np.array(list(distinct), _NAME),
         shingles.astype(np.uint32),
         sizes,
         _bands(shingles, sizes, settings),
     )
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _sets(texts: list[str], settings: DuplicateSettings) -> tuple[Hashes, NDArray[np.int64]]:

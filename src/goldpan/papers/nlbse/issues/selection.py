@@ -207,17 +207,5 @@ def group_rows(sketched: Sequence[data.Sketches], ages: data.Ids) -> data.Ids:
     without near duplicates stands for itself. Memory follows the number of texts, about
     2.4 KB each.
     """
-    settings = data.DuplicateSettings()
-    every = data.joined(sketched, settings)
-    by_age = np.argsort(ages, kind="stable")
-    texts, numbers = data.Texts.numbered(every, every.which[by_age])
-    rows = np.arange(len(ages))
-    if not len(texts):
-        return rows
-    links = data.link(texts, settings)
-    text = np.empty(len(ages), np.int64)
-    text[by_age] = numbers
-    oldest = np.empty(len(texts), np.int64)
-    has_text = numbers != data.NO_TEXT
-    oldest[numbers[has_text][::-1]] = by_age[has_text][::-1]
-    return np.where(text == data.NO_TEXT, rows, oldest[links.root[text]])
+    order = np.argsort(ages, kind="stable")
+    return data.group(sketched, order, data.DuplicateSettings()).root
