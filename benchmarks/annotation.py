@@ -201,7 +201,7 @@ pull_generated(*sys.argv[1:])
 def pull_generated(root: str, url: str) -> None:
     """Pull a project of a server that generates it."""
     workspace = WorkspaceLayout(Path(root))
-    facts = ProjectFacts(url, "k", _FORM.name, annotators=2, blind=True, number=1)
+    facts = ProjectFacts(url, "k", _FORM.name, annotators=2, number=1)
     begin_project(workspace, "many", _FORM.configuration, facts)
     collect(workspace, Server(url, "a" * 40), "many", _QUIET)
 

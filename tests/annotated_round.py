@@ -5,8 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
-from goldpan.annotation.studio.summary import Confusion, Day, DisputedItem, Round
+from goldpan.annotation.studio.summary import (
+    AnnotatorProgress,
+    Confusion,
+    Day,
+    DisputedItem,
+    Progress,
+    Round,
+)
 
 HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -16,16 +22,15 @@ def a_round(disputed: int = 1) -> Round:
     """Return a round with so many adjudicated items, and one conflict."""
     ratings = [Rating("1", "ann", ("fixes",)), Rating("1", "ben", ("partly",))]
     answers = {"ann": ("fixes",), "ben": (HOSTILE,)}
-    own = AnnotatorProgress("ann", 2, 1, 0, 1, 4, 3, 12.0, NOON)
+    own = AnnotatorProgress("ann", 2, 1, 0, 1, 12.0, NOON)
     return Round(
         project="round1",
         form="fix-pair",
         configuration="0" * 16,
-        blind=False,
         wanted=2,
         progress=Progress(
             *("round1", "fix-pair", NOON, "http://127.0.0.1", 9, 1, 1, 0, 18, 2),
-            problems=(("skipped", 2),),
+            problems={"skipped": 2},
             annotators=(own,),
             seconds=12.0,
         ),

@@ -194,7 +194,7 @@ def _evaluate(lab: Place, url: str) -> list[Arguments]:
 
 
 def _annotate(lab: Place, url: str) -> list[Arguments]:
-    facts = ProjectFacts(url, "", "question-answer", 2, True, number=1)
+    facts = ProjectFacts(url, "", "question-answer", 2, number=1)
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
     begin_project(WorkspaceLayout(lab.workspace), name, load("question-answer"), facts)
     arguments: Arguments = ["--workspace", lab.workspace, "--url", url]

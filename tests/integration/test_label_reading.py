@@ -181,7 +181,7 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
             "qa",
             "--sample 4 --output f.csv",
             HEAD + LINE.replace("prospector/assay", "other/place"),
-            "judgments of another dataset, of other/place",
+            "of another dataset, of other/place",
         ),
         ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgments of answers"),
         ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),

@@ -11,7 +11,7 @@ import jwt
 import pytest
 
 from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError
+from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.exports import (
     ExportError,
@@ -45,7 +45,6 @@ CALLS: dict[str, Callable[[Studio], Any]] = {
     "users": lambda studio: studio.users(),
     "import_tasks": lambda studio: studio.import_tasks(1, [{"data": {}}]),
     "tasks": lambda studio: list(studio.tasks(1)),
-    "webhooks": lambda studio: studio.webhooks(1),
 }
 
 
@@ -98,9 +97,6 @@ def test_pages_and_cut_connections_are_told(server: Server, call: str) -> None:
                 CALLS[call](studio)
             assert token not in str(caught.value)
             assert not set("\x1b\x07\x9b\u202e") & set(str(caught.value))
-            server.behavior = echo_page(500)
-            with pytest.raises(StudioFaultError):
-                CALLS[call](studio)
 
 
 @pytest.mark.parametrize("lacking", [*ANSWER, "data", "annotations"])
@@ -109,7 +105,7 @@ def test_an_export_that_lacks_something_is_never_kept(tmp_path: Path, lacking: s
     task = {name: value for name, value in TASK.items() if name != lacking}
     if "annotations" in task:
         task["annotations"] = [answer]
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
     project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
     with (
         pytest.raises(ExportError, match=f"`{lacking}`"),
@@ -125,7 +121,7 @@ def test_an_export_that_lacks_something_is_never_kept(tmp_path: Path, lacking: s
 def test_secrets_across_parts_of_an_export_are_masked(tmp_path: Path) -> None:
     secret = "canary-" + "5e" * 20
     register(secret)
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
     project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
     text = json.dumps([{**TASK, "data": {"id": f"{'x' * 20_000}{secret}"}}]).encode()
     parts = [text[start : start + 7] for start in range(0, len(text), 7)]

@@ -10,10 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.review.stored import write_reviews
 from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
-from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.places import ROOT
 from tests.studio import Annotators, Goldpan
@@ -164,73 +162,9 @@ def test_a_paper_is_told_what_people_did(
     assert decision["decided"] == ["not"]
     assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
 
-    assert "was pulled without names" in goldpan(*report, "--names", code=2).err
-    goldpan("annotate", "pull", *project, "--names")
-    goldpan(*report)
-    again = json.loads((folder / "annotation.json").read_bytes())
-    for each in (again, appendix):
-        del each["rounds"][0]["progress"]["pulled_at"]
-    assert again == appendix
     assert "@example.org" not in text + json.dumps(appendix)
-    goldpan(*report, "--names")
-    assert "ann@example.org" in (folder / "annotation.json").read_text()
     done = goldpan("annotate", "report", "--project", name, "--output", folder, code=2)
     assert "adjudicates told" in done.err
-
-
-def review_by_hand(lab: WorkspaceLayout) -> None:
-    """Store reviews of the demo's pairs: most are kept, and three are not."""
-    (repo,) = lab.repositories()
-    examples = pq.read_table(lab.dataset("code-edit") / "data").to_pylist()
-    says: list[tuple[bool | None, str | None]] = [(False, "partial"), (False, "bundled")]
-    says += [(None, "disagreement"), *([(True, None)] * (len(examples) - 3))]
-    rows = [
-        {
-            **dict.fromkeys(VERDICTS.schema.names),
-            **{key: row[key] for key in ("repo", "issue", "pull")},
-            "subject": "pair",
-            "pull_repo": row["repo"],
-            "stage": "llm",
-            "criterion": "problem-solution",
-            "decides": False,
-            "keep": keep,
-            "reason": reason,
-            "value": 0.9,
-            "evidence": "as it should",
-            "profile": "default",
-            "settings": "",
-        }
-        for row, (keep, reason) in zip(examples, says, strict=True)
-    ]
-    write_reviews(lab, repo, "default", rows, {"problem-solution": {}}, {})
-
-
-def test_reviews_are_filled_in_where_somebody_wants_it(
-    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
-) -> None:
-    form = ("--form", "fix-pair", "--dataset", str(lab.dataset("code-edit")))
-    push = ("annotate", "push", "--project", "seen", *form)
-    done = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
-    assert "was not reviewed under the profile faun-eval" in done.err
-    review_by_hand(lab)
-    assert "7 of them are pre-filled" in goldpan(*push, "--not-blind").out
-    assert "begun with blind False" in goldpan(*push, code=2).err
-    for task in studio.tasks(lab, "seen"):
-        shown = studio.call(1, "GET", f"/api/tasks/{task['id']}/")
-        for filled_in in shown["predictions"]:
-            value = filled_in["result"][0]["value"]["choices"][0]
-            begun = {"parent_prediction": filled_in["id"]}
-            studio.answer(1, task["id"], value, **begun)
-            studio.answer(2, task["id"], "fixes", **begun)
-    goldpan("annotate", "pull", "--project", "seen")
-    for command in ("status", "agreement"):
-        output = goldpan("annotate", command, "--project", "seen").out
-        assert "Not blind" in output
-        assert "left 7 of 7 suggestions as they were (100%)" in output
-        assert "left 6 of 7 suggestions as they were (86%)" in output
-    agreement = json.loads(goldpan("annotate", "agreement", "--project", "seen", "--json").out)
-    assert sum(annotator["accepted"] for annotator in agreement["annotators"]) == 13
-    assert agreement["dataset"] is None
 
 
 PLAN = """

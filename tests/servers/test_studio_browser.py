@@ -9,16 +9,15 @@ import pytest
 
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.decisions import adjudicate, decide
-from goldpan.annotation.studio.forms import FORMS, StudioTask, find_form, make_task
+from goldpan.annotation.studio.decisions import adjudicate, write_decisions
+from goldpan.annotation.studio.forms import FORMS, find_form, make_task
 from goldpan.annotation.studio.gold import read_ratings
-from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.browser import needs_chromium
+from tests.deciding import decided
 from tests.desk import CHECKED, NOTED, Desk, desk
 from tests.drawing import daily
 from tests.reporting import HOSTILE
@@ -51,6 +50,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
     agreement = agree("verdict", read_ratings(workspace, "browser")["verdict"])
     assert agreement.pairs[0].raw == pytest.approx(2 / 3)
 
+    write_decisions(workspace, "browser")
     adjudicate(workspace, studio.server, "browser", QUIET)
     with desk(tmp_path, studio, 3) as third:
         third.label(open_project(workspace, "browser-adjudication").page)
@@ -61,7 +61,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
         assert overflow(third) <= 0
         third.answer("3")
     pull(workspace, studio.server, "browser-adjudication", QUIET)
-    assert [(decision.how, decision.values) for decision in decide(workspace, "browser")] == [
+    assert [(decision.how, decision.values) for decision in decided(workspace, "browser")] == [
         ("agreed", ("fixes",)),
         ("adjudicated", ("not",)),
         ("agreed", ("partly",)),
@@ -171,38 +171,3 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     expected = sorted([*field.labels][: 2 if field.multiple else 1])
     assert sorted(values[find_form(name).decides]) == expected
     assert values["doubt"] == ["doubt"]
-
-
-def test_what_is_filled_in_is_seen_and_told_apart(
-    tmp_path: Path, studio: Annotators, ann: Desk
-) -> None:
-    workspace, form = WorkspaceLayout(tmp_path), find_form("fix-pair")
-
-    def suggest(task: StudioTask) -> Suggestion | None:
-        values = {"verdict": ("partly",)}
-        return (
-            None if task.key.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
-        )
-
-    push(workspace, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
-    ann.label(open_project(workspace, "seen").page)
-    text = ann.ask("document.querySelector('.gp-answers').innerText")
-    assert "Fixes a part of it (0.83)" in text
-    ann.until(f"{CHECKED}.includes('Fixes a part of it')")
-    assert overflow(ann) <= 0
-    ann.shoot(tmp_path / "seen.png")
-    ann.submit()
-    ann.until(NOTED.format(2))
-    ann.answer("3")
-    ann.until(NOTED.format(3))
-    assert ann.ask(CHECKED) == []
-    ann.answer("2")
-    pull(workspace, studio.server, "seen", QUIET)
-    rows = [row for row in annotated_rows(workspace, "seen") if row["field"] == "verdict"]
-    assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
-        (True, "accepted", ["partly"]),
-        (True, "changed", ["not"]),
-        (False, None, ["partly"]),
-    ]
-    (annotator,) = progress(workspace, "seen").annotators
-    assert (annotator.answers, annotator.filled_in, annotator.accepted) == (3, 2, 1)

@@ -16,11 +16,11 @@ import pytest
 
 from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
-from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import Running, serve
+from goldpan.annotation.studio.summary import progress
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import local_server
 from tests.local_server import Answer, Asked

@@ -12,9 +12,8 @@ import pytest
 
 from goldpan.annotation.studio import panels as rows
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
-from goldpan.annotation.studio.project import DatasetLabels, open_project
+from goldpan.annotation.studio.project import open_project, read_labels
 from goldpan.annotation.studio.push import push, read_selection
-from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
@@ -137,9 +136,6 @@ def test_people_are_compared_with_the_dataset(
     output = goldpan("annotate", "agreement", *project).out
     assert "the dataset's labels\n  raw agreement 0.750" in output
     assert "differ on comments:2 (dataset: none; people: expand)" in output
-    assert "Not blind" not in output
-    seen = goldpan("annotate", "push", "--project", "seen", *form, "--not-blind").out
-    assert "4 of them are pre-filled" in seen
 
 
 TOYS = 40
@@ -216,7 +212,7 @@ def test_people_correct_the_most_suspect_labels(
     corrections = json.loads((built / "provenance.json").read_bytes())["corrections"]["toys"]
     assert corrections["outcome"] == {"absent": 0, "changed": 3, "kept": 3, "outside": 0}
     assert corrections["controls"] == {"changed": 0, "kept": 2}
-    assert (corrections["annotators"], corrections["blind"]) == (2, True)
+    assert corrections["annotators"] == 2
     assert corrections["ranking"]["suspects"] == 4
     assert corrections["agreement"]["raw"]["value"] == pytest.approx(5 / 6, abs=1e-5)
     card = (built / "README.md").read_text()
@@ -247,15 +243,7 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
     project = open_project(workspace, "twice")
     path = project.path("given.jsonl")
     assert len(path.read_bytes().splitlines()) == 1
-    assert DatasetLabels(project).labels["comments:1"] == ("ownership", "pointer")
+    assert read_labels(project)["comments:1"] == ("ownership", "pointer")
     path.write_bytes(b"[1]\n")
     with pytest.raises(WorkspaceError, match="push the same dataset again"):
-        DatasetLabels(project)
-
-
-def test_the_labels_of_a_dataset_are_suggested_on_request(tmp_path: Path) -> None:
-    form, source = find_form("code-comment-java"), sentences(tmp_path / "comments")
-    suggest = find_suggestions(WorkspaceLayout(tmp_path), form, source, "default")
-    suggestions = [suggest(task) for task in read_tasks(source, form)]
-    suggested = [suggestion and suggestion.values["categories"] for suggestion in suggestions]
-    assert suggested == [("summary",), ("ownership", "pointer"), ("none",), ("deprecation",)]
+        read_labels(project)

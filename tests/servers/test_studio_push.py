@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.studio.client import Server, Studio, StudioError
-from goldpan.annotation.studio.forms import StudioTask, find_form
+from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import QUIET, Annotators, fix_pairs
 
 FORM = find_form("fix-pair")
-YES = {"verdict": ("fixes",)}
 
 
 def send(
@@ -94,29 +92,6 @@ def test_a_project_whose_number_was_never_noted_is_found(
     assert open_project(workspace, "orphan").number == number
 
 
-def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: Annotators) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    tasks = fix_pairs(2)
-    suggestions = {tasks[0].key.subject_id: Suggestion("tiny", YES, 0.9)}
-
-    def suggest(task: StudioTask) -> Suggestion | None:
-        return suggestions.get(task.key.subject_id)
-
-    seen = push(workspace, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
-    assert (seen.added, seen.suggested) == (2, 1)
-    with pytest.raises(UsageError, match="begun with blind False"):
-        push(workspace, studio.server, "seen", FORM, tasks, QUIET)
-    suggestions[tasks[1].key.subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
-    with pytest.raises(UsageError, match="unknown-choice"):
-        push(workspace, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
-    suggestions[tasks[1].key.subject_id] = Suggestion("tiny", {"mood": ("good",)})
-    with pytest.raises(UsageError, match="names the field mood"):
-        push(workspace, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
-    task = studio.call(0, "GET", f"/api/tasks/{studio.task_numbers(workspace, 'seen')[1]}/")
-    assert [prediction["model_version"] for prediction in task["predictions"]] == ["suggestion"]
-    assert "Suggested by tiny" in task["data"]["note"]
-
-
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
     workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(StudioError, match="does not accept the access token"):
@@ -166,5 +141,5 @@ def test_a_project_is_known_by_its_server_and_not_by_an_address(
 def test_a_form_that_label_studio_cannot_show_is_told(tmp_path: Path, studio: Annotators) -> None:
     xml = FORM.configuration.xml.replace('toName="issue"', 'toName="nothing"')
     own = replace(FORM, own=replace(FORM.configuration, xml=xml))
-    with pytest.raises(UsageError, match="cannot show the form fix-pair"):
+    with pytest.raises(StudioError, match="refuses /api/projects"):
         push(WorkspaceLayout(tmp_path), studio.server, "broken", own, fix_pairs(1), QUIET)

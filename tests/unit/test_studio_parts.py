@@ -7,7 +7,6 @@ import re
 import socket
 import time
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,21 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio.answers import (
-    Annotation,
-    People,
-    insert,
-    read_annotations,
-    settle,
-    sorting,
-    table,
-)
+from goldpan.annotation.studio.answers import insert, sorting
 from goldpan.annotation.studio.client import Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
-from goldpan.annotation.studio.exports import ExportedTask, new_export, read_export, stored_tasks
+from goldpan.annotation.studio.exports import new_export, read_export, stored_tasks
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw, inline
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
+from goldpan.annotation.studio.pull import pseudonyms, settle
 from goldpan.annotation.studio.serve import (
     announced,
     check_port,
@@ -42,17 +34,18 @@ from goldpan.annotation.studio.serve import (
     server_directory,
 )
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.reporting import HOSTILE
-from tests.studio import QUIET, fix_pairs, part
+from tests.studio import QUIET, part
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TOKEN = {"LABEL_STUDIO_API_KEY": "a" * 40}
 
 
 def a_project(root: Path) -> Project:
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
     return begin_project(WorkspaceLayout(root), "parts", load("fix-pair"), facts)
 
 
@@ -64,10 +57,10 @@ def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) ->
     assert configuration.question(form.decides).required
     assert {"note", *configuration.panels} == set(configuration.panels)
     hotkeys = re.findall(r'hotkey="(.)"', configuration.xml)
-    choices = sum(len(question.choices) for question in configuration.questions)
+    choices = sum(len(question.labels) for question in configuration.questions)
     assert len(set(hotkeys)) == choices == len(hotkeys)
     for choice in configuration.question(form.decides).labels:
-        assert check(configuration, [part(form.decides, "choices", [choice])]).problem is None
+        assert check(configuration, [part(form.decides, "choices", [choice])])[1] is None
 
 
 def test_every_form_has_its_configuration() -> None:
@@ -95,10 +88,10 @@ PARTS = st.fixed_dictionaries(
 @given(JSON | st.lists(PARTS | JSON))
 def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
     configuration = load("fix-pair")
-    checked = check(configuration, result)
-    assert set(checked.values) == {"verdict", "doubt", "reason"}
-    if checked.problem is None:
-        (verdict,) = checked.values["verdict"]
+    values, problem = check(configuration, result)
+    assert set(values) == {"verdict", "doubt", "reason"}
+    if problem is None:
+        (verdict,) = values["verdict"]
         assert verdict in configuration.question("verdict").labels
 
 
@@ -110,22 +103,32 @@ def test_none_of_these_goes_with_nothing_else() -> None:
         (["none", "usage"], "contradiction"),
         (["parameters"], "unknown-choice"),
     ):
-        assert check(configuration, [part("categories", "choices", values)]).problem == problem
+        assert check(configuration, [part("categories", "choices", values)])[1] == problem
 
 
-def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
+def answer(
+    number: int, annotator: str, minute: int, problem: str | None = None
+) -> dict[str, object]:
     at = NOON + timedelta(minutes=minute)
-    values: dict[str, tuple[str, ...]] = {"verdict": ("fixes",), "doubt": (), "reason": ()}
-    key = SubjectKey("s", "text", "")
-    made = Annotation(number, 1, key, annotator, values, None, False, {}, 1.0, at, at)
-    return replace(made, **more)  # type: ignore[arg-type]
+    return {
+        **msgspec.structs.asdict(SubjectKey("s", "text", "")),
+        "task": 1,
+        "annotation": number,
+        "annotator": annotator,
+        "field": "verdict",
+        "values": ["fixes"],
+        "counts": problem is None,
+        "problem": problem,
+        "created_at": at,
+        "updated_at": at,
+    }
 
 
 def problems(
-    workspace: WorkspaceLayout, annotations: list[Annotation], judged: Path | None = None
+    workspace: WorkspaceLayout, answers: list[dict[str, object]], judged: Path | None = None
 ) -> dict[int, str | None]:
     with sorting(workspace) as database:
-        insert(database, "answers", table(annotations, load("fix-pair"), "parts"))
+        insert(database, "answers", ANNOTATIONS.of_rows(answers))
         settle(database, 2, judged)
         query = "SELECT DISTINCT annotation, problem, counts FROM settled"
         rows = database.execute(query).fetchall()
@@ -137,7 +140,7 @@ def test_who_answered_first_counts_with_what_they_said_last(tmp_path: Path) -> N
     workspace = WorkspaceLayout(tmp_path)
     answers = [
         answer(1, "ann", 0),
-        answer(2, "ben", 1, problem="skipped"),
+        answer(2, "ben", 1, "skipped"),
         answer(3, "ben", 5),
         answer(4, "cleo", 4),
         answer(5, "ann", 9),
@@ -147,50 +150,13 @@ def test_who_answered_first_counts_with_what_they_said_last(tmp_path: Path) -> N
         shuffled = random.Random(seed).sample(answers, len(answers))
         assert problems(workspace, shuffled) == expected
     judged = tmp_path / "it's judged.parquet"
-    pq.write_table(table([answer(9, "cleo", 0)], load("fix-pair"), "parts"), judged)
+    pq.write_table(ANNOTATIONS.of_rows([answer(9, "cleo", 0)]), judged)
     assert problems(workspace, answers, judged) == {
         1: "superseded",
         2: "skipped",
         3: None,
         4: "own-case",
         5: None,
-    }
-
-
-@pytest.mark.parametrize("other", [None, {}, [], "x", 1, {"result": 3}, {"result": [None]}])
-def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None:
-    """Whatever the server says an answer was begun from."""
-    configuration = load("fix-pair")
-    begun_from = [
-        {"result": [part("verdict", "choices", [choice])]} for choice in ("fixes", "partly")
-    ]
-    task = {
-        "id": 1,
-        "data": fix_pairs(1)[0].data(),
-        "total_predictions": 1,
-        "annotations": [
-            {
-                "id": number,
-                "completed_by": number,
-                "result": [part("verdict", "choices", ["fixes"])],
-                "was_cancelled": False,
-                "lead_time": 1.0,
-                "prediction": annotation,
-                "created_at": NOON.isoformat(),
-                "updated_at": NOON.isoformat(),
-            }
-            for number, annotation in enumerate((*begun_from, other), 1)
-        ],
-    }
-    exported = msgspec.convert(task, ExportedTask)
-    read = list(read_annotations(exported, configuration, People(a_project(tmp_path))))
-    assert [verdict.problem for verdict in read] == [None] * 3
-    rows = table(read, configuration, "parts").to_pylist()
-    assert all(row["suggested"] for row in rows)
-    origins = {(row["annotation"], row["field"]): row["origin"] for row in rows}
-    assert {key: origin for key, origin in origins.items() if origin} == {
-        (1, "verdict"): "accepted",
-        (2, "verdict"): "changed",
     }
 
 
@@ -268,28 +234,17 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
 def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     project = a_project(tmp_path / "one")
     ann = User(2, "ann@example.org", NOON)
-    first = People(project)
-    first.meet([ann])
-    name = first.annotator(2)
-    again = People(project)
-    again.meet([msgspec.structs.replace(ann, email="ann@new.example.org")])
-    assert again.annotator(2) == name
-    again.meet([ann], named=True)
-    assert (again.annotator(2), again.pseudonyms) == (ann.email, {ann.email: name})
-    # An account that is gone keeps its pseudonym; one that was never seen gets one.
-    later = People(project)
-    later.meet([])
-    assert later.annotator(2) == name
-    assert later.annotator(9) not in (name, "unknown")
-    elsewhere = People(a_project(tmp_path / "two"))
-    elsewhere.meet([ann])
-    assert elsewhere.annotator(2) != name
+    (name,) = pseudonyms(project, [ann]).values()
+    renamed = msgspec.structs.replace(ann, email="ann@new.example.org")
+    assert pseudonyms(project, [renamed]) == {2: name}
+    assert pseudonyms(project, []) == {2: name}  # of an account that is gone
+    assert pseudonyms(a_project(tmp_path / "two"), [ann]) != {2: name}
     project.path("people.json").write_bytes(b'{"2": ')
     with pytest.raises(WorkspaceError, match=r"people\.json is damaged .*pull again"):
-        People(project)
+        pseudonyms(project, [])
     (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
     with pytest.raises(WorkspaceError, match="pseudonyms change without it"):
-        People(project)
+        pseudonyms(project, [])
 
 
 def test_the_newest_export_is_read_and_damage_is_told(tmp_path: Path) -> None:
@@ -336,12 +291,12 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
-        with pytest.raises(UsageError, match="in use or not allowed"):
+        with pytest.raises(UsageError, match="Address already in use"):
             check_port(busy.getsockname()[1])
-    with pytest.raises(UsageError, match="not allowed"):
+    with pytest.raises(UsageError, match="cannot listen"):
         check_port(99_999)
     for host in ("", "203.0.113.7", "no.such.host.invalid", "::1"):
-        with pytest.raises(UsageError, match=r"is not an IPv4 address of this machine"):
+        with pytest.raises(UsageError, match=r"cannot listen at port 0 of .*IPv4 address of this"):
             check_port(0, host)
     environment = {"GOLDPAN_LABEL_STUDIO_VENV": str(tmp_path / "none")}
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):

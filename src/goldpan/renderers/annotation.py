@@ -8,11 +8,10 @@ from goldpan.annotation.agreement import Agreement
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
 from goldpan.annotation.studio.gold import Agreements, GoldExport
-from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
-from goldpan.annotation.studio.summary import AnnotationReport
+from goldpan.annotation.studio.summary import AnnotationReport, Progress
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
@@ -26,9 +25,6 @@ _MOST_FAILURES = 5
 def _pushed(result: PushResult) -> Iterator[Block]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
     yield Line(f"{result.project}: {counts}, {result.seconds:.1f} s")
-    if result.suggested:
-        yield Line(f"{result.suggested:,} of them are pre-filled")
-    yield from map(Line, basis_sentences(result.basis))
     yield Line(f"Annotators start at {result.page}")
 
 
@@ -56,8 +52,6 @@ def _pulled(result: PullResult) -> Iterator[Line]:
         yield Line(f"  Answers deleted on the server since the last pull: {result.gone:,}")
     if result.foreign:
         yield Line(f"  Tasks on the server that Goldpan did not push: {result.foreign:,}")
-    for task in result.unreadable[:_MOST]:
-        yield Line(f"  The server cannot export task {task}: check it there")
 
 
 @renders(Progress)
@@ -84,25 +78,11 @@ def _progressed(result: Progress) -> Iterator[Block]:
             for own in result.annotators
         ],
     )
-    yield from _suggestions(result.annotators)
     yield Line(f"Annotators start at {result.page}")
-
-
-def _suggestions(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
-    """Yield how often people kept the suggestions: agreement of such answers is no proof."""
-    if not any(annotator.filled_in for annotator in annotators):
-        return
-    yield Line("Not blind: annotators who see the same suggestion agree more often")
-    for own in annotators:
-        if own.filled_in:
-            share = f"{own.accepted / own.filled_in:.0%}"
-            left = f"left {own.accepted:,} of {own.filled_in:,} suggestions as they were"
-            yield Line(f"  {own.annotator} {left} ({share})")
 
 
 @renders(Agreements)
 def _agreed(result: Agreements) -> Iterator[Block]:
-    yield from _suggestions(result.annotators)
     for field in result.fields:
         rated = f"{field.items:,} rated by two or more people, {field.single:,} by one"
         yield from _agreement(field, Line(f"  {rated}"))

@@ -21,13 +21,13 @@ _MOST_ITEMS = 200
 
 
 def write_annotation_report(
-    workspace: WorkspaceLayout, names: Sequence[str], directory: Path, *, named: bool = False
+    workspace: WorkspaceLayout, names: Sequence[str], directory: Path
 ) -> AnnotationReport:
     """Write `annotation.html` and `annotation.json`; raises `UsageError` where that fails.
 
     Raises as `summarize` does for the projects.
     """
-    rounds = summarize(workspace, names, named=named)
+    rounds = summarize(workspace, names)
     facts = {"goldpan": __version__, "rounds": rounds}
     data = orjson.dumps(facts, default=str, option=orjson.OPT_INDENT_2)
     content = {directory / PAGE: page_of(rounds), directory / JSON: for_json(data.decode()) + "\n"}

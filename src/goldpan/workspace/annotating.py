@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,9 @@ from goldpan.workspace.opening import Group
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
     from goldpan.annotation.studio.gold import Agreements, GoldExport
-    from goldpan.annotation.studio.progress import Progress
     from goldpan.annotation.studio.pull import CollectedAnswers
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
-    from goldpan.annotation.studio.summary import AnnotationReport
+    from goldpan.annotation.studio.summary import AnnotationReport, Progress
     from goldpan.datasets.tasks.task import Task
 
 
@@ -38,16 +36,12 @@ class Annotate(Group):
         folds: int = 5,
         seed: Count = 0,
         annotators: int = 2,
-        not_blind: bool = False,
-        profile: str | Path = "default",
-        rules: str = "default",
-        webhook: str | None = None,
         url: str | None = None,
     ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
         With --suspects these are the rows whose labels are most likely wrong, in random order, and
-        their labels are hidden unless --not-blind is given.
+        their labels are hidden.
 
         Example: goldpan annotate push --project pairs --form fix-pair --dataset data
 
@@ -64,20 +58,12 @@ class Annotate(Group):
             folds: With --suspects, how many folds the ranking models use.
             seed: With --suspects, the seed of folds, controls and order.
             annotators: How many people annotate each subject.
-            not_blind: Pre-fill forms from stored reviews or the dataset's labels; not for a gold
-                set.
-            profile (NAME): The profile whose reviews to take, with --not-blind.
-            rules (NAME): The rules whose pairs to take, with --not-blind.
-            webhook (URL): An address that Label Studio calls after each answer.
             url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
                 runs)
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
         from goldpan.datasets.tasks.data import task_directory
-        from goldpan.filters.basis import Basis
-        from goldpan.filters.stored import find_profile
         from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
@@ -97,14 +83,7 @@ class Annotate(Group):
             selection = _select(known, rows, suspects, controls, folds, seed)
         with self.lab.reporting() as reporter:
             tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
-            suggest = None
-            bases: list[Basis] = []
-            if not_blind:
-                ruled = layout.by_rules(rules)
-                name = find_profile(ruled, layout.repositories("tables"), str(profile)).name
-                suggest = find_suggestions(ruled, asked_form, rows, name)
-                bases = find_review_basis(ruled, asked_form, rows, name)
-            pushed = push_tasks(
+            return push_tasks(
                 layout,
                 server,
                 project,
@@ -112,20 +91,12 @@ class Annotate(Group):
                 selection.mixed(tasks) if selection else tasks,
                 reporter,
                 annotators=annotators,
-                suggest=suggest,
-                webhook=webhook,
                 selection=selection,
                 dataset=rows,
             )
-        return replace(pushed, basis=tuple(bases))
 
     def pull(
-        self,
-        *,
-        project: str,
-        names: bool = False,
-        accept_configuration: bool = False,
-        url: str | None = None,
+        self, *, project: str, accept_configuration: bool = False, url: str | None = None
     ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
@@ -135,7 +106,6 @@ class Annotate(Group):
 
         Args:
             project (NAME): A name for this round of annotation.
-            names: Keep annotators' addresses instead of pseudonyms.
             accept_configuration: Accept answers to a form that was changed on the server.
             url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
                 runs)
@@ -149,7 +119,6 @@ class Annotate(Group):
                 server,
                 project,
                 reporter,
-                named=names,
                 accept_configuration=accept_configuration,
             )
 
@@ -161,7 +130,7 @@ class Annotate(Group):
         Args:
             project (NAME): A name for this round of annotation.
         """
-        from goldpan.annotation.studio.progress import progress
+        from goldpan.annotation.studio.summary import progress
 
         return progress(self.lab.layout, project)
 
@@ -175,18 +144,9 @@ class Annotate(Group):
         Args:
             project (NAME): A name for this round of annotation.
         """
-        from goldpan.annotation.agreement import agree
-        from goldpan.annotation.studio.gold import Agreements, ratings_beside_dataset, read_ratings
-        from goldpan.annotation.studio.progress import progress
+        from goldpan.annotation.studio.gold import measure_agreements
 
-        layout = self.lab.layout
-        fields = (agree(field, each) for field, each in read_ratings(layout, project).items())
-        both = ratings_beside_dataset(layout, project)
-        return Agreements(
-            tuple(fields),
-            agree("the dataset's labels", both) if both else None,
-            tuple(progress(layout, project).annotators),
-        )
+        return measure_agreements(self.lab.layout, project)
 
     def adjudicate(
         self, *, project: str, doubts: bool = False, url: str | None = None
@@ -207,9 +167,7 @@ class Annotate(Group):
         with self.lab.reporting() as reporter:
             return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
 
-    def report(
-        self, *, project: str | Sequence[str], output: Path | str, names: bool = False
-    ) -> AnnotationReport:
+    def report(self, *, project: str | Sequence[str], output: Path | str) -> AnnotationReport:
         """Write a page on rounds of annotation: progress, agreement, confusion, disagreements.
 
         It is what a paper reports; the same figures stand as JSON beside it. It needs no server.
@@ -219,11 +177,10 @@ class Annotate(Group):
         Args:
             project (NAME): A round.
             output: A directory for annotation.html and annotation.json.
-            names: Give annotators' addresses instead of pseudonyms.
         """
         from goldpan.report.annotation_page import write_annotation_report
 
-        return write_annotation_report(self.lab.layout, several(project), Path(output), named=names)
+        return write_annotation_report(self.lab.layout, several(project), Path(output))
 
     def export(self, *, project: str | Sequence[str], gold: Path | str) -> GoldExport:
         """Write a gold set of the labels that people decided.

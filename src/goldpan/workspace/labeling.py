@@ -67,14 +67,12 @@ def labels(
         )
     if sample is None:
         return Results(data.score_labels(path, half) for path in golds)
-    from goldpan.annotation.review.row_votes import ModelVotes
-    from goldpan.annotation.studio.label_reading import read_in_terminal
-    from goldpan.annotation.studio.label_sample import draw_sample, readings_path
+    from goldpan.annotation.review.stored import row_votes
+    from goldpan.annotation.studio.label_sample import draw_sample, read_in_terminal, readings_path
     from goldpan.datasets.provenance import build_command
 
     path = readings_path(data.path) if output is None else Path(output)
-    informed = subjects == "best-informed"
-    vote = ModelVotes(self.lab.layout, data.path).on if informed else None
+    vote = row_votes(self.lab.layout, data.path) if subjects == "best-informed" else None
     drawn = draw_sample(data.path, sample, seed, path, vote)
     notes: tuple[str, ...] = ()
     if studio is None:

@@ -249,7 +249,7 @@ def decide(
     workspace: WorkspaceLayout, form: str, decisions: dict[str, tuple[str, list[str]]]
 ) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
-    facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2)
     project = begin_project(workspace, form, load(form), facts)
     made = [
         {
@@ -326,7 +326,7 @@ def test_annotations_that_do_not_fit_are_refused(
     decide(case.workspace, "code-comment-java", {first: ("agreed", ["usage"])})
     decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
     decide(case.workspace, "fix-pair", {})
-    facts = ProjectFacts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2)
     begin_project(case.workspace, "unpulled", load("code-comment-pharo"), facts)
     both = ("code-comment-java", "code-comment-python")
     for projects, error, message in (

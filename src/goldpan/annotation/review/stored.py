@@ -7,7 +7,7 @@ false: whoever builds a dataset says which reviews it requires.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from goldpan.core.storage.parquet import connect, read_metadata, read_table, rea
 from goldpan.core.storage.run_file import Seal
 from goldpan.core.storage.sealed import read_json, seal_of_parquet, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.provenance import read_provenance, rules_and_profile
+from goldpan.filters.answers import named_comment
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
@@ -182,3 +184,30 @@ def with_reviews(
         rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
     return VERDICTS.ordered(pa.concat_tables([filtered, rows]))
+
+
+def row_votes(workspace: WorkspaceLayout, directory: Path) -> Callable[[Mapping[str, Any]], str]:
+    """Return what gives the vote of stored reviews on a row of a dataset.
+
+    A vote on an answer counts where it names this one. Raises `WorkspaceError` where a repository
+    was not reviewed.
+    """
+    provenance = read_provenance(directory)
+    rules, profile = rules_and_profile(provenance)
+    layout = workspace.by_rules(rules[0]) if rules else workspace
+    subject = "issue" if provenance["family"] == "qa" else "pair"
+    found: dict[tuple[object, ...], tuple[str, int | None]] = {}
+    for origin in provenance["repositories"]:
+        for row in read_reviews(layout, str(origin["repo"]), profile or "default").to_pylist():
+            if row["subject"] == subject:
+                name = {True: "keep", False: "drop", None: "undecided"}[row["keep"]]
+                key = (row["repo"].lower(), row["issue"], row["pull"])
+                found[key] = name, named_comment(row["evidence"])
+
+    def vote(row: Mapping[str, Any]) -> str:
+        key = (row["repo"].lower(), row["issue"], row.get("pull"))
+        name, reply = found.get(key, ("none", None))
+        other = reply is not None and reply != row.get("answer_comment_id")
+        return "another reply" if other else name
+
+    return vote

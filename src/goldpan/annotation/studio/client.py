@@ -25,10 +25,6 @@ class StudioError(GoldpanError):
     """Label Studio or what is stored of it is missing, refuses, or is not as expected."""
 
 
-class StudioFaultError(StudioError):
-    """The server itself fails at a request that it should be able to answer."""
-
-
 class StudioMissingError(StudioError):
     """The server does not have what was asked for."""
 
@@ -40,10 +36,6 @@ _PAGE_SIZE = 100
 _OLDEST = (1, 21)
 _FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
 """How SQLite and Python tell of a disk without space."""
-_ANSWER_EVENTS = (
-    *("ANNOTATION_CREATED", "ANNOTATIONS_CREATED"),
-    *("ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +84,6 @@ class ServerTask(msgspec.Struct, frozen=True):
         return not (self.drafts or self.total_annotations or self.cancelled_annotations)
 
 
-class _Webhook(msgspec.Struct):
-    url: str
-    is_active: bool
-
-
 def is_web_address(url: str) -> bool:
     """Tell whether an address is one of HTTP."""
     try:
@@ -119,12 +106,12 @@ class Studio(AbstractContextManager["Studio"]):
         sdk = load("label_studio_sdk", "Annotation in Label Studio")
         self._core = load("label_studio_sdk.core", "Annotation in Label Studio")
         self.url = server.url
-        self._path, self._status = "", 0
+        self._path = ""
         self._http = httpx.Client(
             timeout=httpx.Timeout(300.0, connect=10.0),
             trust_env=False,
             verify=shared_context(),
-            event_hooks={"request": [self._note], "response": [self._hear]},
+            event_hooks={"request": [self._note]},
         )
         with self._telling():
             self._sdk = sdk.LabelStudio(
@@ -218,50 +205,17 @@ class Studio(AbstractContextManager["Studio"]):
             )
             yield from _distinct(listed, ServerTask)
 
-    def export(self, project: int, tasks: Sequence[int] = ()) -> Iterator[bytes]:
-        """Yield a project's tasks with all their answers as the server writes them, as JSON.
-
-        With `tasks`, only these.
-        """
-        more = {"additional_query_parameters": {"ids[]": list(tasks)}} if tasks else None
+    def export(self, project: int) -> Iterator[bytes]:
+        """Yield all tasks of a project with all their answers as the server writes them: JSON."""
         with self._telling():
             yield from self._sdk.projects.exports.download_sync(
-                project, export_type="JSON", download_all_tasks=True, request_options=more
+                project, export_type="JSON", download_all_tasks=True
             )
-
-    def webhooks(self, project: int) -> set[str]:
-        """Return the addresses that the server calls when something happens in a project."""
-        with self._telling():
-            hooks = [
-                _checked(hook, _Webhook) for hook in self._sdk.webhooks.list(project=str(project))
-            ]
-        return {hook.url for hook in hooks if hook.is_active}
-
-    def add_webhook(self, project: int, url: str) -> None:
-        """Have the server call an address after each answer of a project; adds it only once.
-
-        A call says only that there is something to pull, times out after a second and is never
-        repeated. So it only saves waiting: the receiver runs `goldpan annotate pull`, which
-        fetches whatever is new, however many calls were lost.
-        """
-        if url not in self.webhooks(project):
-            with self._telling():
-                self._sdk.webhooks.create(
-                    url=url,
-                    project=project,
-                    actions=_ANSWER_EVENTS,
-                    send_payload=False,
-                    send_for_all_actions=False,
-                    request_options=_ONCE,
-                )
 
     def _note(self, request: httpx.Request) -> None:
         """Keep the path for errors, and learn the token that a personal one was changed for."""
         self._path = request.url.path
         register(request.headers.get("Authorization", "").rpartition(" ")[2])
-
-    def _hear(self, response: httpx.Response) -> None:
-        self._status = response.status_code
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
@@ -283,7 +237,7 @@ class Studio(AbstractContextManager["Studio"]):
             raise
         except Exception as error:  # noqa: BLE001 - the SDK raises whatever its reading meets
             message = f"{type(error).__name__}: {line(mask(str(error)), 200)}"
-            raise (StudioFaultError if self._status >= 500 else StudioError)(
+            raise StudioError(
                 f"Label Studio at {self.url} answers with something unexpected to {self._path} "
                 f"({message})",
                 "See that this is the address of Label Studio itself and that it is well",
@@ -291,37 +245,25 @@ class Studio(AbstractContextManager["Studio"]):
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: str) -> StudioError:
         server = f"Label Studio at {self.url}"
+        kind = StudioError
+        problem = f"{server} refuses {self._path} ({status}): {line(mask(body), 300)}"
+        remedy = "See that this is the address of Label Studio itself and that it is well"
         if 300 <= status < 400:
-            return StudioError(
-                f"{server} redirects to {line(mask(headers.get('location', 'nowhere')))}",
-                "Give the address of the server itself, if you trust that one",
-            )
-        if status == 403 and "reserved network" in body:
-            return StudioError(
-                f"{server} calls no address of its own machine or of a private network",
-                "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
-            )
-        if status == 507 or (status >= 500 and _FULL.search(body)):
-            return StudioError(
-                f"The disk of {server} is full ({line(mask(body), 200)})",
-                "Free space there and run the same command again: what is done stays done",
-            )
-        if status in (401, 403):
-            return StudioError(
-                f"{server} does not accept the access token",
+            problem = f"{server} redirects to {line(mask(headers.get('location', 'nowhere')))}"
+            remedy = "Give the address of the server itself, if you trust that one"
+        elif status == 507 or (status >= 500 and _FULL.search(body)):
+            problem = f"The disk of {server} is full ({line(mask(body), 200)})"
+            remedy = "Free space there and run the same command again: what is done stays done"
+        elif status in (401, 403):
+            problem = f"{server} does not accept the access token"
+            remedy = (
                 "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
-                "the organization allows legacy tokens",
+                "the organization allows legacy tokens"
             )
-        if status == 404:
-            return StudioMissingError(
-                f"{server} has no {self._path}",
-                "Check that the address is right and that nobody deleted the project there",
-            )
-        return (StudioFaultError if status >= 500 else StudioError)(
-            f"{server} refuses {self._path} ({status}): {line(mask(body), 300)}",
-            "See that this is the address of Label Studio itself and that it is well; "
-            "then this is a defect worth reporting",
-        )
+        elif status == 404:
+            problem, kind = f"{server} has no {self._path}", StudioMissingError
+            remedy = "Check that the address is right and that nobody deleted the project there"
+        return kind(problem, remedy)
 
 
 def _checked(found: object, kind: type[T]) -> T:

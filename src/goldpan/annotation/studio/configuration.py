@@ -7,7 +7,6 @@ leave out what is required; so every answer is checked here.
 from __future__ import annotations
 
 import hashlib
-import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,32 +14,17 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
-from goldpan.core.imports import load as load_extra
 from goldpan.core.plugins.loading import registered
 from goldpan.core.plugins.registry import Registry, files_in
-from goldpan.core.sanitize import line
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
-Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
 NONE = "none"
 """The choice that goes with no other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One choice of a question."""
-
-    value: str
-    """As it is stored."""
-    label: str
-    """As annotators read it."""
-    hint: str | None
-    """The text under the mouse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +35,10 @@ class Question:
     """The name under which its answer is stored."""
     words: str | None
     """The sentence that the form asks."""
+    labels: Mapping[str, str]
+    """What annotators read for each stored choice, in order; empty for an answer in free text."""
     required: bool = False
     multiple: bool = False
-    choices: tuple[Choice, ...] = ()
-    """In the order in which annotators see them; empty where the answer is free text."""
-
-    @property
-    def kind(self) -> Kind:
-        """Return the kind of answer that it takes."""
-        return "choices" if self.choices else "text"
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """Return the label that annotators read for each stored value, in order."""
-        return {choice.value: choice.label for choice in self.choices}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +50,6 @@ class Configuration:
     questions: tuple[Question, ...]
     panels: tuple[str, ...]
     """The keys of a task's data that are shown."""
-
-    target: str
-    """The panel that answers are tied to."""
 
     @property
     def digest(self) -> str:
@@ -129,40 +100,19 @@ def parse(name: str, xml: str) -> Configuration:
     questions = []
     for node in root.iter():
         if node.tag == "Choices":
-            choices = tuple(map(_choice, node.iter("Choice")))
+            choices = [choice.attrib for choice in node.iter("Choice")]
+            labels = {choice.get("alias") or choice["value"]: choice["value"] for choice in choices}
             multiple, required = node.get("choice") == "multiple", node.get("required") == "true"
             words = node.get("requiredMessage")
-            questions.append(Question(node.attrib["name"], words, required, multiple, choices))
+            questions.append(Question(node.attrib["name"], words, labels, required, multiple))
         elif node.tag == "TextArea":
-            questions.append(Question(node.attrib["name"], node.get("placeholder")))
+            questions.append(Question(node.attrib["name"], node.get("placeholder"), {}))
     panels = tuple(
         node.attrib["value"].removeprefix("$")
         for node in root.iter("HyperText")
         if node.get("value")
     )
-    target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
-    return Configuration(name, xml, tuple(questions), panels, target)
-
-
-def check_form(configuration: Configuration) -> None:
-    """Raise `UsageError` for a configuration that Label Studio would refuse."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of the SDK's own code
-            interface = load_extra("label_studio_sdk.label_interface", "Annotation in Label Studio")
-            interface.LabelInterface(configuration.xml).validate()
-    except UsageError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the SDK raises whatever its checks meet
-        raise UsageError(
-            f"Label Studio cannot show the form {configuration.name} ({line(str(error), 200)})",
-            "Correct its configuration",
-        ) from None
-
-
-def _choice(node: ET.Element) -> Choice:
-    label = node.attrib["value"]
-    return Choice(node.get("alias") or label, label, node.get("hint"))
+    return Configuration(name, xml, tuple(questions), panels)
 
 
 def digest(xml: str) -> str:
@@ -170,54 +120,48 @@ def digest(xml: str) -> str:
     return hashlib.sha256(xml.strip().encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAnswer:
-    """The values of an answer, and the problem that it has, if any."""
-
-    values: Mapping[str, tuple[str, ...]]
-    """By field; empty where the annotator left it out."""
-    problem: str | None = None
-    """unknown-name | unknown-choice | several-choices | contradiction | malformed |
-    missing-answer"""
+Values = Mapping[str, tuple[str, ...]]
+"""An answer by field; empty where the annotator left one out."""
 
 
-def check(configuration: Configuration, result: object) -> CheckedAnswer:
-    """Check the content of an annotation against the questions."""
+def check(configuration: Configuration, result: object) -> tuple[Values, str | None]:
+    """Return the values of an annotation, and the problem that it has, if any.
+
+    Problems are unknown-name, unknown-choice, several-choices, contradiction, malformed and
+    missing-answer.
+    """
     questions = {question.field: question for question in configuration.questions}
     values: dict[str, tuple[str, ...]] = dict.fromkeys(questions, ())
-    problem: str | None = None
+    problems: list[str | None] = []
     for part in result if isinstance(result, list) else [None]:
         name = part.get("from_name") if isinstance(part, dict) else None
         if not isinstance(part, dict) or not isinstance(name, str):
-            problem = problem or "malformed"
-            continue
-        if name not in questions:
-            problem = problem or "unknown-name"
-            continue
-        answered = _values(part, questions[name])
-        if answered is None:
-            problem = problem or "malformed"
-            continue
-        values[name] = tuple(dict.fromkeys((*values[name], *answered)))
-    for name, question in questions.items():
-        problem = problem or _problem(question, values[name])
-    return CheckedAnswer(values, problem)
+            problems.append("malformed")
+        elif name not in questions:
+            problems.append("unknown-name")
+        elif (answered := _values(part, questions[name])) is None:
+            problems.append("malformed")
+        else:
+            values[name] = tuple(dict.fromkeys((*values[name], *answered)))
+    problems += [_problem(question, values[name]) for name, question in questions.items()]
+    return values, next(filter(None, problems), None)
 
 
 def _values(part: dict[str, Any], question: Question) -> tuple[str, ...] | None:
+    kind, key = ("choices", "choices") if question.labels else ("textarea", "text")
     value = part.get("value")
-    if part.get("type") not in (None, "choices" if question.choices else "textarea"):
-        return None
-    values = value.get(question.kind) if isinstance(value, dict) else None
+    values = value.get(key) if isinstance(value, dict) else None
     if isinstance(values, str):
         values = [values]
-    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+    if part.get("type") not in (None, kind) or not isinstance(values, list):
+        return None
+    if not all(isinstance(item, str) for item in values):
         return None
     return tuple(item[:_MOST_TEXT] for item in values)
 
 
 def _problem(question: Question, values: tuple[str, ...]) -> str | None:
-    if question.choices:
+    if question.labels:
         if not set(values) <= question.labels.keys():
             return "unknown-choice"
         if len(values) > 1 and not question.multiple:

@@ -7,27 +7,18 @@ under A, B and so on, in an order that tells nothing about who gave them.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import merge
-from itertools import groupby, islice
 from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.answers import (
-    TABLE,
-    Annotation,
-    insert,
-    sorting,
-    stored_annotations,
-    write_sorted,
-)
+from goldpan.annotation.studio.answers import TABLE, asking, rows, write_sorted
 from goldpan.annotation.studio.client import Server, Studio
-from goldpan.annotation.studio.configuration import NONE, Configuration
+from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
@@ -37,15 +28,183 @@ from goldpan.annotation.studio.project import (
     adjudications,
     check_server,
     open_project,
-    read_rows,
 )
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import DECISIONS, VERDICTS
-from goldpan.core.storage.parquet import read_table, reading
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import open_file, read_table, reading, write_table
+from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file
 from goldpan.core.terminal import Reporter
 from goldpan.filters.answers import comment_evidence
+
+How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
+SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
+STAGE = "people"
+_FILE = "decisions.parquet"
+_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision of people on one subject."""
+
+    key: SubjectKey
+    how: How
+    values: tuple[str, ...]
+    """Empty while nothing is decided."""
+    annotators: tuple[str, ...]
+    """Whose answers it rests on, or whose are in conflict."""
+    at: datetime
+    """When the last of these answers was given."""
+
+
+_DECIDED = """
+CREATE TABLE decided AS
+WITH own AS (
+    SELECT
+        subject_id,
+        max(annotation) AS annotation,
+        count(*) < $annotators AS unfinished,
+        count(DISTINCT chosen) = 1 AS agree,
+        any_value(chosen) AS chosen,
+        bool_or(doubt) AS doubt,
+        list_sort(list(DISTINCT annotator)) AS annotators,
+        max(updated_at) AS decided_at
+    FROM answers WHERE counts GROUP BY subject_id
+), last AS (
+    SELECT subject_id, chosen, annotator, updated_at FROM third WHERE counts
+    QUALIFY row_number() OVER (
+        PARTITION BY subject_id ORDER BY updated_at DESC, annotator DESC
+    ) = 1
+), judged AS (
+    SELECT
+        own.*,
+        last.chosen AS last_chosen,
+        last.annotator AS last_annotator,
+        last.updated_at AS last_at,
+        CASE
+            WHEN unfinished THEN 'unfinished'
+            WHEN agree AND NOT (doubt AND last.annotator IS NOT NULL) THEN 'agreed'
+            WHEN last.annotator IS NULL THEN 'conflict'
+            ELSE 'adjudicated'
+        END AS how
+    FROM own LEFT JOIN last USING (subject_id)
+)
+SELECT
+    {key},
+    $project AS project,
+    $form AS form,
+    $configuration AS configuration,
+    CASE how WHEN 'agreed' THEN judged.chosen WHEN 'adjudicated' THEN last_chosen ELSE [] END
+        AS "values",
+    how,
+    CASE how WHEN 'adjudicated' THEN [last_annotator] ELSE annotators END AS annotators,
+    CASE how WHEN 'adjudicated' THEN last_at ELSE decided_at END AS decided_at
+FROM judged JOIN answers USING (annotation)
+"""
+
+
+def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
+    """Decide, and write the project's decisions; those of a judging form also as verdicts.
+
+    The answers of an adjudication count for subjects on which people do not agree. Returns how
+    many subjects were decided how. Raises `WorkspaceError` before the first pull.
+    """
+    project = _decided_project(workspace, name)
+    form = find_form(project.facts.form)
+    third = [other for other in adjudications(workspace, name) if other.path(TABLE).exists()]
+    key = ", ".join(f"answers.{column}" for column in SubjectKey.__struct_fields__)
+    with asking(workspace, project, form.decides, third) as database:
+        values = {
+            "annotators": project.facts.annotators,
+            "project": name,
+            "form": form.name,
+            "configuration": project.configuration.digest,
+        }
+        database.execute(_DECIDED.format(key=key), values)
+        write_sorted(database, "decided", project.path(_FILE), DECISIONS)
+        counted = "SELECT how, count(*) FROM decided GROUP BY how ORDER BY how"
+        hows: dict[str, int] = dict(database.execute(counted).fetchall())
+    if form.keeps:
+        verdicts = VERDICTS.of_rows(_verdict(each, form, project) for each in _stored(project))
+        with replacing_file(project.path("verdicts.parquet")) as draft:
+            write_table(verdicts, draft)
+    return hows
+
+
+def _verdict(decision: Decision, form: Form, project: Project) -> dict[str, Any]:
+    """Return a decision in the columns of the table `verdicts`; undecided, `keep` is null."""
+    settled, comment = decision.how in SETTLED, decision.key.comment
+    keep = set(decision.values) <= form.keeps if settled else None
+    text = "/".join(decision.values) or decision.how
+    who = ", ".join(decision.annotators)
+    evidence = f"{text}, {decision.how} by {who}, {decision.at:%Y-%m-%d %H:%M} UTC"
+    return {
+        **msgspec.structs.asdict(decision.key),
+        "stage": STAGE,
+        "criterion": form.name,
+        "decides": True,
+        "keep": keep,
+        "reason": None if keep else (decision.values[0] if settled else decision.how),
+        "evidence": evidence if comment is None else comment_evidence(comment, evidence),
+        "profile": project.name,
+        "settings": project.configuration.digest,
+    }
+
+
+def _decided_project(workspace: WorkspaceLayout, name: str) -> Project:
+    project = open_project(workspace, name)
+    if project.facts.of is not None:
+        raise UsageError(
+            f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
+        )
+    return project
+
+
+def read_decisions(workspace: WorkspaceLayout, name: str) -> Iterator[Decision]:
+    """Yield the decision on each subject that anybody answered, sorted by subject.
+
+    Raises `UsageError` for an adjudication, `WorkspaceError` before the first pull.
+    """
+    yield from _stored(_decided_project(workspace, name))
+
+
+def _stored(project: Project) -> Iterator[Decision]:
+    lacking = f"Nothing was pulled of the project {project.name}"
+    with open_file(project.table(_FILE, DECISIONS, lacking)) as file:
+        for batch in file.iter_batches(_AT_ONCE):
+            for row in batch.to_pylist():
+                yield Decision(
+                    SubjectKey(*(row[name] for name in SubjectKey.__struct_fields__)),
+                    row["how"],
+                    tuple(row["values"]),
+                    tuple(row["annotators"]),
+                    row["decided_at"],
+                )
+
+
+def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return the subjects that people settled in a project, each with its values and how.
+
+    Raises `WorkspaceError` before the first pull, and where the file is damaged.
+    """
+    return [
+        (each.key.subject_id, tuple(sorted(set(each.values) - {NONE})), each.how)
+        for each in _stored(project)
+        if each.how in SETTLED
+    ]
+
+
+def read_people(workspace: WorkspaceLayout) -> list[pa.Table]:
+    """Return the verdicts of each project of a workspace, in the order of their names.
+
+    The criterion is the form. Raises `WorkspaceError` where a file is damaged.
+    """
+    tables = []
+    for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
+        with reading(path, "Run goldpan annotate pull for its project again"):
+            tables.append(read_table(path))
+    return tables
 
 
 def adjudication_name(name: str) -> str:
@@ -70,224 +229,60 @@ def adjudicate(
     with Studio(server) as studio:
         check_server(project, studio)
     form = form_of(project)
+    hows = ("conflict", "adjudicated", "agreed") if doubts else ("conflict", "adjudicated")
+    found = {each.key.subject_id: each for each in read_decisions(workspace, name)}
+    found = {subject: each for subject, each in found.items() if each.how in hows}
+    given: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    with asking(workspace, project, form.decides) as database:
+        for answer in rows(database, "FROM answers WHERE counts"):
+            if answer["subject_id"] in found:
+                given[answer["subject_id"]].append(answer)
     undecided = {
-        decision.key.subject_id: decision
-        for decision in decide(workspace, name)
-        if decision.how in ("conflict", "adjudicated")
-        or (
-            doubts and decision.how == "agreed" and any(answer.doubt for answer in decision.answers)
-        )
+        subject: answers
+        for subject, answers in sorted(given.items())
+        if found[subject].how != "agreed" or any(answer["doubt"] for answer in answers)
     }
     if not undecided:
         raise UsageError(
             f"The project {name} holds no conflict", "Pull again when more is annotated"
         )
-    shown = _shown_data(project, undecided)
-    tasks = _tasks(shown, undecided, form.decides, project.configuration)
+    tasks = list(_tasks(project, form, undecided))
     return push(
         workspace, server, adjudication_name(name), form, tasks, reporter, annotators=1, of=name
     )
 
 
-def _shown_data(
-    project: Project, decisions: Mapping[str, Decision]
-) -> dict[str, Mapping[str, Any]]:
-    """Return the data of the subjects in `decisions` as the annotators saw it."""
-    exported = (task.data for task in stored_tasks(project))
-    panels = project.configuration.panels
-    complete = (data for data in exported if data.keys() >= {"id", *panels})
-    return {str(data["id"]): data for data in complete if str(data["id"]) in decisions}
-
-
 def _tasks(
-    shown: Mapping[str, Mapping[str, Any]],
-    decisions: Mapping[str, Decision],
-    decides: str,
-    configuration: Configuration,
+    project: Project, form: Form, given: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> Iterator[StudioTask]:
-    labels = configuration.question(decides).labels
-    for subject in sorted(shown):
-        data, decision = shown[subject], decisions[subject]
-        panels = {name: str(data[name]) for name in configuration.panels}
-        answers = answers_panel(_answers(decision, decides, labels))
-        panels["note"] = without_answers(panels["note"]) + answers
-        yield StudioTask(decision.key, panels, str(data.get("title") or ""))
+    """Yield the subjects as annotators saw them, with the answers that were given."""
+    panels = project.configuration.panels
+    labels = project.configuration.question(form.decides).labels
+    for task in stored_tasks(project):
+        key, data = task.key, task.data
+        if key is not None and key.subject_id in given and data.keys() >= set(panels):
+            shown = {name: str(data[name]) for name in panels}
+            answers = _answers(key.subject_id, given[key.subject_id], labels)
+            shown["note"] = without_answers(shown["note"]) + answers_panel(answers)
+            yield StudioTask(key, shown, str(data.get("title") or ""))
 
 
 def _answers(
-    decision: Decision, decides: str, labels: Mapping[str, str]
+    subject: str, answers: Sequence[Mapping[str, Any]], labels: Mapping[str, str]
 ) -> Iterator[tuple[str, Fields]]:
     """Yield the answers in an order that depends on the subject and their words alone."""
 
-    def order(answer: Annotation) -> str:
-        words = f"{decision.key.subject_id} {answer.chosen(decides)} {answer.reason}"
+    def order(answer: Mapping[str, Any]) -> str:
+        words = f"{subject} {answer['chosen']} {answer['reason']}"
         return hashlib.sha256(words.encode()).hexdigest()
 
     for letter, answer in zip(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(decision.answers, key=order), strict=False
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(answers, key=order), strict=False
     ):
-        chosen = ", ".join(labels[value] for value in answer.chosen(decides))
+        chosen = ", ".join(labels[value] for value in answer["chosen"])
         fields = [("Answer:", chosen or "nothing")]
-        if answer.doubt:
+        if answer["doubt"]:
             fields.append(("In doubt.", ""))
-        if answer.reason:
-            fields.append(("Because:", answer.reason))
+        if answer["reason"]:
+            fields.append(("Because:", answer["reason"]))
         yield letter, fields
-
-
-_AT_ONCE = 10_000
-How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
-SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
-STAGE = "people"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The decision of people on one subject."""
-
-    key: SubjectKey
-    how: How
-    values: tuple[str, ...]
-    answers: tuple[Annotation, ...]
-    """The answers that it rests on, or that are in conflict; one at least."""
-
-    @property
-    def annotators(self) -> list[str]:
-        """Return who gave the answers, sorted."""
-        return sorted({answer.annotator for answer in self.answers})
-
-    @property
-    def at(self) -> datetime:
-        """Return when the last of the answers was given."""
-        return max(answer.updated_at for answer in self.answers)
-
-
-def decide(workspace: WorkspaceLayout, name: str) -> Iterator[Decision]:
-    """Yield a decision for each subject that anybody answered, sorted by subject.
-
-    The answers of an adjudication count for subjects on which people do not agree. Raises
-    `WorkspaceError` before the first pull.
-    """
-    project = open_project(workspace, name)
-    if project.facts.of is not None:
-        raise UsageError(
-            f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
-        )
-    decides = find_form(project.facts.form).decides
-    third = [other for other in adjudications(workspace, name) if other.path(TABLE).exists()]
-    answers = merge(
-        ((answer, False) for answer in stored_annotations(project)),
-        *(((answer, True) for answer in stored_annotations(other)) for other in third),
-        key=_subject,
-    )
-    for _, group in groupby(answers, _subject):
-        of_third: dict[bool, list[Annotation]] = {False: [], True: []}
-        for answer, is_third in group:
-            of_third[is_third].append(answer)
-        if of_third[False]:
-            yield _decision(of_third[False], of_third[True], decides, project.facts.annotators)
-
-
-def _subject(answer: tuple[Annotation, bool]) -> str:
-    return answer[0].key.subject_id
-
-
-def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
-    """Decide, and write the project's decisions; those of a judging form also as verdicts.
-
-    Returns how many subjects were decided how.
-    """
-    project = open_project(workspace, name)
-    form, settings = find_form(project.facts.form), project.configuration.digest
-    how: Counter[str] = Counter()
-    with sorting(workspace) as database:
-        insert(database, "decisions", DECISIONS.schema.empty_table())
-        insert(database, "verdicts", VERDICTS.schema.empty_table())
-        left = decide(workspace, name)
-        while decisions := list(islice(left, _AT_ONCE)):
-            how.update(decision.how for decision in decisions)
-            rows = (
-                {
-                    **msgspec.structs.asdict(decision.key),
-                    "project": name,
-                    "form": form.name,
-                    "configuration": settings,
-                    "values": list(decision.values),
-                    "how": decision.how,
-                    "annotators": decision.annotators,
-                    "decided_at": decision.at,
-                }
-                for decision in decisions
-            )
-            insert(database, "decisions", DECISIONS.of_rows(rows))
-            judged = (
-                {**_verdict(decision, form), "profile": name, "settings": settings}
-                for decision in decisions
-            )
-            if form.keeps:
-                insert(database, "verdicts", VERDICTS.of_rows(judged))
-        write_sorted(database, "decisions", project.path("decisions.parquet"), DECISIONS)
-        if form.keeps:
-            write_sorted(database, "verdicts", project.path("verdicts.parquet"), VERDICTS)
-    return dict(sorted(how.items()))
-
-
-def read_people(workspace: WorkspaceLayout) -> list[pa.Table]:
-    """Return the verdicts of each project of a workspace, in the order of their names.
-
-    The criterion is the form. Raises `WorkspaceError` where a file is damaged.
-    """
-    tables = []
-    for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
-        with reading(path, "Run goldpan annotate pull for its project again"):
-            tables.append(read_table(path))
-    return tables
-
-
-def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
-    """Return the subjects that people settled in a project, each with its values and how.
-
-    Raises `WorkspaceError` before the first pull, and where the file is damaged.
-    """
-    lacking = f"Nobody has decided anything in {project.name} yet"
-    rows = read_rows(project.table("decisions.parquet", DECISIONS, lacking))
-    return [
-        (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
-        for row in rows
-        if row["how"] in SETTLED
-    ]
-
-
-def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
-    """Return a decision in the columns of the table `verdicts`; undecided, `keep` is null."""
-    settled, comment = decision.how in SETTLED, decision.key.comment
-    keep = set(decision.values) <= form.keeps if settled else None
-    text = "/".join(decision.values) or decision.how
-    seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
-    who = ", ".join(decision.annotators)
-    evidence = f"{text}, {decision.how} by {who}, {decision.at:%Y-%m-%d %H:%M} UTC{seen}"
-    return {
-        **msgspec.structs.asdict(decision.key),
-        "stage": STAGE,
-        "criterion": form.name,
-        "decides": True,
-        "keep": keep,
-        "reason": None if keep else (decision.values[0] if settled else decision.how),
-        "evidence": evidence if comment is None else comment_evidence(comment, evidence),
-    }
-
-
-def _decision(
-    answers: Sequence[Annotation], third: Sequence[Annotation], decides: str, annotators: int
-) -> Decision:
-    key = answers[-1].key
-    if len(answers) < annotators:
-        return Decision(key, "unfinished", (), tuple(answers))
-    values = {answer.chosen(decides) for answer in answers}
-    doubted = any(answer.doubt for answer in answers)
-    if len(values) == 1 and not (third and doubted):
-        return Decision(key, "agreed", values.pop(), tuple(answers))
-    if not third:
-        return Decision(key, "conflict", (), tuple(answers))
-    last = max(third, key=lambda answer: (answer.updated_at, answer.annotator))
-    return Decision(key, "adjudicated", last.chosen(decides), (last,))

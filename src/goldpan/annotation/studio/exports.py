@@ -40,8 +40,6 @@ class ExportedAnswer(msgspec.Struct, frozen=True):
     result: list[Any]
     created_at: datetime
     updated_at: datetime
-    prediction: Any = None
-    """The suggestion that it was begun from, as the server describes it, unchecked."""
 
     @property
     def author(self) -> int | None:
@@ -56,7 +54,6 @@ class ExportedTask(msgspec.Struct, frozen=True):
     id: Number
     data: dict[str, Any]
     annotations: list[ExportedAnswer]
-    total_predictions: Any = None
 
     @property
     def key(self) -> SubjectKey | None:
@@ -76,8 +73,11 @@ def newest_export(project: Project) -> Path | None:
     return max(project.path("raw").glob(f"[0-9]*T*{_ENDING}"), default=None)
 
 
-def pulled_at(export: Path) -> datetime:
-    """Return when an export was begun."""
+def pulled_at(project: Project) -> datetime | None:
+    """Return when the last pull began; None before the first."""
+    export = newest_export(project)
+    if export is None:
+        return None
     return datetime.strptime(export.name.removesuffix(_ENDING), _TIME).replace(tzinfo=UTC)
 
 
@@ -103,22 +103,25 @@ def new_export(project: Project, parts: Iterable[bytes]) -> Iterator[Path]:
         scratch.unlink(missing_ok=True)
 
 
+def _masked(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield bytes with secrets masked, those too that lie across two parts."""
+    left = b""
+    for part in parts:
+        masked = mask(left + part)
+        yield masked[:-_LONGEST]
+        left = masked[-_LONGEST:]
+    yield left
+
+
 def read_export(path: Path) -> Iterator[ExportedTask]:
     """Yield the tasks of an export, one at a time; raises `ExportError`."""
     ijson = load("ijson", "Reading exports of Label Studio")
+    errors = (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError, ijson.JSONError)
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            for task in ijson.items(
-                io.BufferedReader(stream), "item", use_float=True, multiple_values=True
-            ):
+            for task in ijson.items(io.BufferedReader(stream), "item", use_float=True):
                 yield msgspec.convert(task, ExportedTask)
-    except (
-        OSError,
-        ValueError,
-        zstandard.ZstdError,
-        msgspec.MsgspecError,
-        ijson.JSONError,
-    ) as error:
+    except errors as error:
         raise ExportError(str(error)) from None
 
 
@@ -129,13 +132,3 @@ def stored_tasks(project: Project) -> Iterator[ExportedTask]:
         yield from () if path is None else read_export(path)
     except ExportError as error:
         raise WorkspaceError(f"{path} is damaged ({error})", "Remove it and pull again") from None
-
-
-def _masked(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield bytes with secrets masked, those too that lie across two parts."""
-    left = b""
-    for part in parts:
-        masked = mask(left + part)
-        yield masked[:-_LONGEST]
-        left = masked[-_LONGEST:]
-    yield left

@@ -1,7 +1,7 @@
 """Gold sets, ratings and corrections of labels, from what annotators answered.
 
-A row is a reply or a pair with its label, in the columns that `goldpan evaluate labels --gold`
-reads. What people have not decided yet is left out.
+A row of a gold set is a reply or a pair with its label, in the columns that `goldpan evaluate
+labels --gold` reads. What people have not decided yet is left out.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.answers import stored_annotations
+from goldpan.annotation.studio.answers import asking, rows
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
+from goldpan.annotation.studio.decisions import SETTLED, Decision, read_decisions
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
 from goldpan.annotation.studio.label_sample import LabelSample
-from goldpan.annotation.studio.progress import AnnotatorProgress
-from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
+from goldpan.annotation.studio.project import Project, open_project, read_labels
 from goldpan.annotation.studio.pull import collect
-from goldpan.annotation.studio.push import SuspectSelection, push, read_selection
+from goldpan.annotation.studio.push import push, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Result
@@ -42,11 +41,10 @@ from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 class Agreements(Result):
     """The agreement of people on each field, and with the dataset's labels."""
 
-    schema = 3
+    schema = 4
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
     """That of people's decisions with the dataset's labels, where it has some."""
-    annotators: tuple[AnnotatorProgress, ...]
 
 
 def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating]]:
@@ -55,110 +53,37 @@ def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    answers = list(stored_annotations(project))
-    return {
-        question.field: [
-            Rating(answer.key.subject_id, answer.annotator, answer.values[question.field])
-            for answer in answers
-        ]
-        for question in project.configuration.questions
-        if question.required
-    }
-
-
-def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating]:
-    """Return what people decided beside the labels that the dataset gives the same subjects.
-
-    The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
+    required = [each.field for each in project.configuration.questions if each.required]
+    ratings: dict[str, list[Rating]] = {field: [] for field in required}
+    query = """
+        SELECT field, subject_id, annotator, "values" FROM fields
+        WHERE counts AND list_contains($required, field) ORDER BY subject_id, annotation
     """
-    reference = DatasetLabels(open_project(workspace, name)).labels
-    ratings = []
-    for decision in decide(workspace, name) if reference else []:
-        subject = decision.key.subject_id
-        if decision.how in SETTLED and subject in reference:
-            ratings += [
-                Rating(subject, "dataset", reference[subject]),
-                Rating(subject, "people", decision.values),
-            ]
+    with asking(workspace, project, find_form(project.facts.form).decides) as database:
+        for row in rows(database, query, required=required):
+            rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
+            ratings[row["field"]].append(rating)
     return ratings
+
+
+def measure_agreements(workspace: WorkspaceLayout, name: str) -> Agreements:
+    """Return how far people agree with each other, and their decisions with the dataset's labels.
+
+    Raises as `read_ratings` does.
+    """
+    fields = (agree(field, each) for field, each in read_ratings(workspace, name).items())
+    labels = read_labels(open_project(workspace, name))
+    both: list[Rating] = []
+    for decision in read_decisions(workspace, name) if labels else ():
+        subject = decision.key.subject_id
+        if decision.how in SETTLED and subject in labels:
+            both.append(Rating(subject, "dataset", labels[subject]))
+            both.append(Rating(subject, "people", decision.values))
+    return Agreements(tuple(fields), agree("the dataset's labels", both) if both else None)
 
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 """Columns of the first annotators' labels; further ones are numbered."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldItem:
-    """An item that people labeled."""
-
-    item: Item
-    repo: str
-    label: str
-    annotator_labels: tuple[str, ...]
-    """The label of each annotator, before anything was adjudicated."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldSet:
-    """A gold set made of people's decisions."""
-
-    column: str
-    """`comment_id` or `pull`."""
-    items: tuple[GoldItem, ...]
-    """Sorted."""
-    undecided: int
-    """Subjects in conflict, or with too few answers."""
-
-    def as_csv(self) -> bytes:
-        """Return the set as CSV; the same decisions give the same bytes."""
-        most = max((len(item.annotator_labels) for item in self.items), default=0)
-        readers = (*_READERS, *(f"annotator {n}" for n in range(len(_READERS) + 1, most + 1)))[
-            :most
-        ]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["repo", "issue", self.column, "half", *readers, "label"])
-        for gold in self.items:
-            _, issue, number = gold.item
-            labels = gold.annotator_labels + ("",) * (most - len(gold.annotator_labels))
-            half = half_of(gold.repo, issue)
-            writer.writerow([gold.repo, issue, number, half, *labels, gold.label])
-        return text.getvalue().encode()
-
-
-def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
-    """Return the gold set of projects that ask the same.
-
-    Raises `UsageError` for a form without gold labels, for different forms, for an item that two
-    projects label differently, and where nothing is decided.
-    """
-    forms = {name: _form(workspace, name) for name in names}
-    form_names = sorted({form.name for form in forms.values()})
-    if len(form_names) > 1:
-        raise UsageError(
-            f"The projects ask different questions: {' and '.join(form_names)}",
-            "Make one gold set per project",
-        )
-    items: dict[Item, GoldItem] = {}
-    undecided = 0
-    for name, form in forms.items():
-        labels = _annotator_labels(workspace, name, form)
-        for decision in decide(workspace, name):
-            if decision.how not in SETTLED:
-                undecided += 1
-                continue
-            gold = _item(form, decision, labels[decision.key.subject_id], name)
-            if items.setdefault(gold.item, gold).label != gold.label:
-                repo, issue, number = gold.item
-                raise UsageError(
-                    f"{repo}#{issue}, {_column(form)} {number}, is labeled twice, and differently",
-                    "Leave one of the projects out",
-                )
-    if not items:
-        raise UsageError(
-            "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
-        )
-    return GoldSet(_column(form), tuple(items[item] for item in sorted(items)), undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,42 +99,66 @@ class GoldExport(Result):
 
 
 def export_gold(workspace: WorkspaceLayout, names: Iterable[str], path: Path) -> GoldExport:
-    """Write the gold set of projects as CSV; raises as `make_gold` does."""
-    gold = make_gold(workspace, names)
-    write_whole(path, gold.as_csv())
-    labels = Counter(item.label for item in gold.items)
-    return GoldExport(path, len(gold.items), dict(sorted(labels.items())), gold.undecided)
+    """Write the gold set of projects that ask the same as CSV; the same decisions, the same bytes.
 
-
-def _form(workspace: WorkspaceLayout, name: str) -> Form:
-    form = find_form(open_project(workspace, name).facts.form)
-    if not form.gold:
-        others = [other.name for other in FORMS if other.gold]
+    Raises `UsageError` for a form without gold labels, for different forms, for an item that two
+    projects label differently, and where nothing is decided.
+    """
+    forms = {name: find_form(open_project(workspace, name).facts.form) for name in names}
+    for form in forms.values():
+        if not form.gold:
+            others = " or ".join(other.name for other in FORMS if other.gold)
+            raise UsageError(f"No gold set is made of {form.name}", f"Choose a project of {others}")
+    asked = sorted({form.name for form in forms.values()})
+    if len(asked) > 1:
         raise UsageError(
-            f"No gold set is made of {form.name}", f"Choose a project of {' or '.join(others)}"
+            f"The projects ask different questions: {' and '.join(asked)}",
+            "Make one gold set per project",
         )
-    return form
+    column = next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
+    items: dict[Item, list[str]] = {}
+    undecided = 0
+    for name in forms:
+        by_annotators: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for rating in read_ratings(workspace, name)[form.decides]:
+            label = form.gold[rating.labels[0]]
+            by_annotators[rating.item].append((rating.rater, label))
+        for decision in read_decisions(workspace, name):
+            if decision.how not in SETTLED:
+                undecided += 1
+                continue
+            item, label = _item(form, decision, name), form.gold[decision.values[0]]
+            given = [each for _, each in sorted(by_annotators[decision.key.subject_id])]
+            if items.setdefault(item, [decision.key.repo, label, *given])[1] != label:
+                repo, issue, number = item
+                raise UsageError(
+                    f"{repo}#{issue}, {column} {number}, is labeled twice, and differently",
+                    "Leave one of the projects out",
+                )
+    if not items:
+        raise UsageError(
+            "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
+        )
+    write_whole(path, gold_csv(column, items))
+    labels = Counter(label for _, label, *_ in items.values())
+    return GoldExport(path, len(items), dict(sorted(labels.items())), undecided)
 
 
-def _column(form: Form) -> str:
-    return next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
+def gold_csv(column: str, items: Mapping[Item, Sequence[str]]) -> bytes:
+    """Return items as a gold set: of each its repository, its label and the annotators' labels."""
+    most = max((len(item) - 2 for item in items.values()), default=0)
+    readers = [*_READERS, *(f"annotator {number}" for number in range(10, most + 1))][:most]
+    text = io.StringIO()
+    names = ["repo", "issue", column, "half", *readers, "label"]
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    for (_, issue, number), (repo, label, *given) in sorted(items.items()):
+        row = {"repo": repo, "issue": issue, column: number, "half": half_of(repo, issue)}
+        writer.writerow({**row, **dict(zip(readers, given, strict=False)), "label": label})
+    return text.getvalue().encode()
 
 
-def _annotator_labels(
-    workspace: WorkspaceLayout, name: str, form: Form
-) -> Mapping[str, tuple[str, ...]]:
-    """Return the annotators' own labels, by subject, in the order of their pseudonyms."""
-    by_subject: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for rating in read_ratings(workspace, name)[form.decides]:
-        (label,) = rating.labels
-        by_subject[rating.item].append((rating.rater, form.gold[label]))
-    return {
-        subject: tuple(label for _, label in sorted(labels))
-        for subject, labels in by_subject.items()
-    }
-
-
-def _item(form: Form, decision: Decision, labels: tuple[str, ...], name: str) -> GoldItem:
+def _item(form: Form, decision: Decision, name: str) -> Item:
     key = decision.key
     number = key.pull if form.subject == "pair" else key.comment
     if number is None or key.issue is None:
@@ -217,8 +166,7 @@ def _item(form: Form, decision: Decision, labels: tuple[str, ...], name: str) ->
             f"The project {name} does not say which reply people judged",
             "Push the dataset to a new project",
         )
-    (value,) = decision.values
-    return GoldItem((key.repo.lower(), key.issue, number), key.repo, form.gold[value], labels)
+    return key.repo.lower(), key.issue, number
 
 
 _OUTCOMES = ("kept", "changed", "outside", "absent")
@@ -246,7 +194,7 @@ def read_corrections(
         label_of = _labels_by_choice(form, project, task)
         selection = read_selection(project)
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
-        decisions = list(decide(workspace, name))
+        decisions = list(read_decisions(workspace, name))
         for decision in decisions:
             if decision.how in SETTLED:
                 subject = decision.key.subject_id
@@ -258,7 +206,7 @@ def read_corrections(
                         f"{subject}",
                         "Give one of these projects",
                     )
-        projects[name] = _described(workspace, project, form, decisions, selection)
+        projects[name] = _described(workspace, project, form, decisions)
     return Corrections(decided, projects)
 
 
@@ -307,11 +255,7 @@ def _labels(
 
 
 def _described(
-    workspace: WorkspaceLayout,
-    project: Project,
-    form: Form,
-    decisions: Sequence[Decision],
-    selection: SuspectSelection | None,
+    workspace: WorkspaceLayout, project: Project, form: Form, decisions: Sequence[Decision]
 ) -> dict[str, Any]:
     """Return the description of a project in card and provenance."""
     ratings = read_ratings(workspace, project.name)[form.decides]
@@ -323,16 +267,16 @@ def _described(
         if decision.how in SETTLED
     )
     ranking = None
-    if selection is not None:
+    if (selection := read_selection(project)) is not None:
+        controls = sum(row.control for row in selection.rows)
         ranking = {
             **{name: getattr(selection, name) for name in ("task", "data_hash", "folds", "seed")},
-            "suspects": sum(not row.control for row in selection.rows),
-            "controls": sum(row.control for row in selection.rows),
+            "suspects": len(selection.rows) - controls,
+            "controls": controls,
         }
     return {
         "form": form.name,
         "configuration": project.configuration.digest,
-        "blind": project.facts.blind,
         "annotators": len({rating.rater for rating in ratings}),
         "answers": project.facts.annotators,
         "decisions": {name: how[name] for name in sorted(how)},
@@ -363,9 +307,12 @@ def collect_readings(
     pushed = push(workspace, server, name, form, [task for _, task in sample.rows], reporter)
     collect(workspace, server, name, reporter)
     items = {(task.key.subject_id, task.key.comment): item for item, task in sample.rows}
-    for answer in stored_annotations(open_project(workspace, name)):
-        item = items.get((answer.key.subject_id, answer.key.comment))
-        if item is not None:
-            (value,) = answer.chosen(form.decides)
-            sample.keep(item, answer.annotator, form.gold.get(value, value), answer.reason)
+    query = "FROM answers WHERE counts ORDER BY subject_id, annotation"
+    with asking(workspace, open_project(workspace, name), form.decides) as database:
+        for answer in rows(database, query):
+            item = items.get((answer["subject_id"], answer["comment"]))
+            if item is not None:
+                (value,) = answer["chosen"]
+                label = form.gold.get(value, value)
+                sample.keep(item, answer["annotator"], label, answer["reason"])
     return pushed.page

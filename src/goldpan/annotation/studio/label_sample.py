@@ -1,4 +1,4 @@
-"""A sample of a dataset's rows, drawn for people to judge; judgments are kept.
+"""A sample of a dataset's rows, drawn for people to judge, in the terminal or in Label Studio.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
 """
@@ -6,16 +6,32 @@ Rows come in the order in which the seed draws them, so that those read first ar
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
+from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import allocate
-from goldpan.datasets.gold import KINDS, GoldKind, Item, RowJudgment, keep_judgment, read_judgments
+from goldpan.core.result import count
+from goldpan.core.sanitize import printable
+from goldpan.core.terminal import Terminal, clean
+from goldpan.datasets.gold import (
+    CANNOT_TELL,
+    KINDS,
+    GoldKind,
+    Item,
+    RowJudgment,
+    checked_reader,
+    keep_judgment,
+    read_judgments,
+)
 from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
@@ -90,24 +106,8 @@ def draw_sample(
             "goldpan annotate",
         )
     kind, name = _ASKED[family]
-    form, kept = find_form(name), read_judgments(path, kind)
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
-    if kept and kept[0].seed != seed:
-        raise UsageError(
-            f"{path} holds a sample drawn by the seed {kept[0].seed}",
-            f"Give --seed {kept[0].seed}, or another file with --output",
-        )
-    if kept and not repos & {each.item[0] for each in kept}:
-        raise UsageError(
-            f"{path} holds judgments of another dataset, of {kept[0].item[0]}",
-            "Give another file with --output",
-        )
-    if kept and bool(kept[0].stratum) != (vote is not None):
-        raise UsageError(
-            f"{path} holds a sample that was drawn {'without' if vote else 'with'} "
-            "--subjects best-informed",
-            "Draw it the same way, or give another file with --output",
-        )
+    _check_kept(path, read_judgments(path, kind), repos, seed, informed=vote is not None)
     stratum_of: Vote = vote or (lambda _: "")
     sizes = Counter(map(stratum_of, stored_rows(directory)))
     chosen = allocate(sizes, {name: DOUBTS.get(name, _MOST_DOUBT) for name in sizes}, size)
@@ -117,9 +117,68 @@ def draw_sample(
         drawn += sample_by_hash(rows_of_it, most, seed, lambda row: str(row["id"]))
     drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
     items = [(row["repo"].lower(), row["issue"], row[kind.column]) for row in drawn]
+    form = find_form(name)
     rows = [(item, make_task(form, row)) for item, row in zip(items, drawn, strict=True)]
     sample = LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
     if vote is None:
         return sample
     strata = {item: vote(row) for item, row in zip(items, drawn, strict=True)}
     return replace(sample, strata=strata, stratum_rows=sizes)
+
+
+def _check_kept(
+    path: Path, kept: Sequence[RowJudgment], repos: set[str], seed: int, *, informed: bool
+) -> None:
+    """Raise `UsageError` for judgments of another sample."""
+    other = ""
+    if kept and kept[0].seed != seed:
+        other = f"drawn by the seed {kept[0].seed}"
+    elif kept and not repos & {each.item[0] for each in kept}:
+        other = f"of another dataset, of {kept[0].item[0]}"
+    elif kept and bool(kept[0].stratum) != informed:
+        other = f"drawn {'without' if informed else 'with'} --subjects best-informed"
+    if other:
+        raise UsageError(
+            f"{path} holds judgments of a sample {other}",
+            "Ask for the same sample, or give another file with --output",
+        )
+
+
+def read_in_terminal(sample: LabelSample, reader: str) -> None:
+    """Show a reader each row that is left, until all are judged or the reader stops.
+
+    Nobody sees the judgments of others. Texts stand behind a bar, so that nothing in them can pass
+    for output of the program. Raises `UsageError` where rows are left and there is no terminal.
+    """
+    reader = checked_reader(reader)
+    kept = read_judgments(sample.path, sample.kind)
+    judged = {each.item for each in kept if each.reader == reader}
+    left = [row for row in enumerate(sample.rows, 1) if row[1][0] not in judged]
+    if left and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"There is no terminal in which {reader} could read {count(len(left), 'row')}",
+            "Run the command in a terminal, or have the rows read with --studio PROJECT",
+        )
+    terminal = Terminal(stderr=True, soft_wrap=False)
+    question = sample.form.configuration.question(sample.form.decides)
+    keys = {str(key): label for key, label in enumerate(sample.kind.labels, 1)} | {"0": CANNOT_TELL}
+    choices = [f"{key} {question.labels[label]}" for key, label in keys.items()]
+    total = len(sample.rows)
+    for done, (place, (item, task)) in enumerate(left, total - len(left)):
+        terminal.print()
+        terminal.rule(clean(f"Row {place:,} of {total:,} · {task.key.subject_id}", "bold"))
+        terminal.print(clean(f"{reader} has judged {done:,}, {total - done:,} left", "dim"))
+        for panel in sample.form.configuration.panels:
+            text = printable(text_of_panel(task.panels[panel])).expandtabs(4)
+            for line in text.split("\n"):
+                for row in Text(line).wrap(terminal, max(20, terminal.width - 2)) or [Text()]:
+                    terminal.print(Text.assemble(("│ ", "dim"), row))
+        key = ""
+        while key not in keys:
+            terminal.print(clean(question.words or "", "bold"))
+            terminal.print(clean("  ".join([*choices, "q stop, then Enter"]), "dim"))
+            key = (sys.stdin.readline() or "q").strip()
+            if key == "q":
+                return
+        sample.keep(item, reader, keys[key])
+        terminal.print(clean(f"Kept: {question.labels[keys[key]]}", "bold"))

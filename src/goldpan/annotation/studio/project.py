@@ -9,7 +9,8 @@ WORKSPACE/annotations/
     ├── given.jsonl          the dataset's labels, which never go to the server
     ├── raw/                 the export of each pull as it came, zstd, never changed
     ├── annotations.parquet  a row an answered question, made of the newest export alone
-    └── verdicts.parquet     what people decided
+    ├── decisions.parquet    what people decided on each subject
+    └── verdicts.parquet     the same as verdicts that builds can require
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio, StudioMissingError
-from goldpan.annotation.studio.configuration import Configuration, check_form, parse
+from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
 from goldpan.core.schemas import TableSchema
 from goldpan.core.secrets import mask
@@ -41,7 +42,6 @@ from goldpan.core.storage.workspace import (
 )
 
 T = TypeVar("T")
-_AT_ONCE = 10_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
 
@@ -66,8 +66,6 @@ class ProjectFacts:
     form: str
     annotators: int
     """How many people answer each task."""
-    blind: bool
-    """True where no suggestions of models may be shown."""
     of: str | None = None
     """The project whose conflicts this one decides."""
     number: int | None = None
@@ -117,13 +115,6 @@ class Project:
             if file.schema_arrow.names != table.schema.names:
                 raise WorkspaceError(f"{path} was written by another version of Goldpan", pull)
         return path
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table, some of them in memory at a time."""
-    with open_file(path) as file:
-        for batch in file.iter_batches(_AT_ONCE):
-            yield from batch.to_pylist()
 
 
 def project_directory(workspace: WorkspaceLayout, name: str) -> Path:
@@ -234,7 +225,7 @@ def begin_project(
         _save(project)
         return project
     project = open_project(workspace, name)
-    for key in ("form", "annotators", "blind", "of"):
+    for key in ("form", "annotators", "of"):
         stored, value = getattr(project.facts, key), getattr(facts, key)
         if stored != value:
             raise UsageError(
@@ -248,7 +239,7 @@ def begin_project(
     return project
 
 
-def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Project:
+def ensure_on_server(project: Project, studio: Studio) -> Project:
     """Return the project with its number on the server, created there where it is missing."""
     if project.facts.number is not None:
         return check_server(project, studio)
@@ -256,14 +247,13 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
     # A run that was killed between creating the project and noting its number left it there.
     number = studio.find_project(project.facts.key)
     if number is None:
-        check_form(project.configuration)
         number = studio.create_project(
             title=f"{project.name} ({project.facts.form})"[:50],
             description=f"Made by goldpan annotate push, {project.facts.key}",
             label_config=project.configuration.xml,
             maximum_annotations=project.facts.annotators,
             enable_empty_annotation=False,
-            show_collab_predictions=suggestions,
+            show_collab_predictions=False,
             show_skip_button=True,
             sampling="Sequential sampling",
         )
@@ -290,29 +280,18 @@ def _save(project: Project) -> None:
     )
 
 
-class DatasetLabels:
-    """The labels that a dataset gives its rows: JSON lines, of which the last on a subject counts.
+def read_labels(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the labels that datasets give their rows, by subject.
 
     They never go to the server, where an annotator could find them.
     """
+    remedy = "Remove it and push the same dataset again"
+    return read_stored(project.path("given.jsonl"), dict[str, tuple[str, ...]], remedy) or {}
 
-    def __init__(self, project: Project) -> None:
-        self._path = project.path("given.jsonl")
-        self.labels: dict[str, tuple[str, ...]] = {}
-        """By subject."""
-        try:
-            lines = self._path.read_bytes().splitlines() if self._path.exists() else []
-            for line in lines:
-                self.labels |= msgspec.json.decode(line, type=dict[str, tuple[str, ...]])
-        except (OSError, msgspec.MsgspecError) as error:
-            remedy = "Remove it and push the same dataset again"
-            raise WorkspaceError(f"{self._path} is damaged ({error})", remedy) from None
 
-    def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
-        """Keep labels that are not known yet, or changed."""
-        if any(self.labels.get(name, ()) != names for name, names in labels.items()):
-            self.labels |= labels
-            write_whole(self._path, mask(orjson.dumps(self.labels) + b"\n"))
+def write_labels(project: Project, labels: Mapping[str, tuple[str, ...]]) -> None:
+    """Keep datasets' labels."""
+    write_whole(project.path("given.jsonl"), mask(orjson.dumps(labels) + b"\n"))
 
 
 class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):

@@ -1,13 +1,37 @@
 """Pulls annotators' answers: one export, kept as the server sent it, and the table made of it.
 
 The newest export alone is what the table is made of, so a changed rule needs no server. It is read
-some tasks at a time, so memory does not grow with it. Where the server fails at the whole export,
-because of one task that it cannot write, the others are fetched without it. An adjudication is
-pulled after its project, whose answers in dispute say who may not decide.
+some tasks at a time, so memory does not grow with it. An adjudication is pulled after its project,
+whose answers in dispute say who may not decide.
+
+A pseudonym is a keyed hash of the account's number and the moment at which it was made, so it
+stays when an annotator is renamed and is the same in every project on that server. The key is a
+random salt in the workspace that is never published.
+
+Label Studio enforces neither its labels nor how many people answer, so this table does. Every
+answer stays, with the reason why it does not count:
+
+=====================  ===========================================================================
+`skipped`              the annotator passed the task over
+`superseded`           the same annotator answered again: the later answer counts
+`surplus`              enough others had answered before
+`unknown-choice`       a choice that the configuration does not have
+`unknown-name`         a field that the configuration does not have
+`several-choices`      more than one choice where the question allows one
+`contradiction`        "none" together with another choice
+`missing-answer`       nothing where an answer is required
+`malformed`            not an answer at all
+`unknown-annotator`    its author is unknown
+`own-case`             in an adjudication, by somebody whose own answer is in dispute
+=====================  ===========================================================================
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import os
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,22 +39,20 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+import orjson
 import pyarrow as pa
 
 from goldpan.annotation.studio.answers import (
     SUBJECTS,
     TABLE,
-    People,
     insert,
-    read_annotations,
-    settle,
     sorting,
-    table,
     table_of,
     write_sorted,
 )
-from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
-from goldpan.annotation.studio.configuration import digest, parse
+from goldpan.annotation.studio.client import Server, Studio, StudioError, User
+from goldpan.annotation.studio.configuration import check, digest, parse
 from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
@@ -39,11 +61,13 @@ from goldpan.annotation.studio.project import (
     check_server,
     locked,
     open_project,
+    read_stored,
 )
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
+from goldpan.core.storage.parquet import open_file, reading
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
 
@@ -51,34 +75,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _AT_ONCE = 250
-
-
-def _fetched(studio: Studio, project: int, unreadable: list[int]) -> Iterator[bytes]:
-    """Yield an export of a project; tasks at which the server fails are noted and left out."""
-    parts = studio.export(project)
-    try:
-        yield next(parts, b"")
-    except StudioFaultError:
-        numbers = [task.id for task in studio.tasks(project)]
-        for start in range(0, len(numbers), _AT_ONCE):
-            yield from _halves(studio, project, numbers[start : start + _AT_ONCE], unreadable)
-        return
-    yield from parts
-
-
-def _halves(
-    studio: Studio, project: int, numbers: Sequence[int], unreadable: list[int]
-) -> Iterator[bytes]:
-    try:
-        yield b"".join(studio.export(project, numbers))
-    except StudioFaultError:
-        studio.project(project)  # raises where the server fails altogether
-        if len(numbers) == 1:
-            unreadable.extend(numbers)
-            return
-        half = len(numbers) // 2
-        yield from _halves(studio, project, numbers[:half], unreadable)
-        yield from _halves(studio, project, numbers[half:], unreadable)
+_LENGTH = 10
+_UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +97,6 @@ class PullResult:
     """Answers of the pull before that are no longer on the server."""
     foreign: int
     """Tasks on the server that Goldpan did not push."""
-    unreadable: tuple[int, ...]
-    """Tasks that the server itself fails to export; somebody has to look at them there."""
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
@@ -112,14 +108,12 @@ def pull(
     name: str,
     reporter: Reporter,
     *,
-    named: bool = False,
     accept_configuration: bool = False,
 ) -> PullResult:
     """Fetch an export, and make the table of annotations of it.
 
-    `named` writes annotators' addresses instead of pseudonyms. `accept_configuration` takes over
-    what the server asks now, where somebody changed it there. Raises `StudioError` where the
-    server fails; what was pulled before stays.
+    `accept_configuration` takes over what the server asks now, where somebody changed it there.
+    Raises `StudioError` where the server fails; what was pulled before stays.
     """
     started = time.monotonic()
     project = open_project(workspace, name)
@@ -130,13 +124,10 @@ def pull(
         if changed and accept_configuration:
             project = _accept(project, configuration)
             changed = False
-        people = People(project)
-        people.meet(studio.users(), named=named)
-        unreadable: list[int] = []
-        parts = _fetched(studio, project.number, unreadable)
+        people = pseudonyms(project, studio.users())
         with (
             reporter.task(f"{name}: answers", 1) as progress,
-            new_export(project, parts) as export,
+            new_export(project, studio.export(project.number)) as export,
             sorting(workspace) as database,
         ):
             try:
@@ -148,46 +139,106 @@ def pull(
                 ) from None
             before = _table_before(project)
             if before is not None:
-                database.execute(_REMEMBERED, {"before": str(before), "named": named})
+                database.execute(_REMEMBERED, {"before": str(before), "unknown": _UNKNOWN})
             of = project.facts.of
             judged = table_of(open_project(workspace, of)) if of else None
             settle(database, project.facts.annotators, judged)
             counts = _counts(database, project.facts.annotators, before)
-            write_sorted(
-                database,
-                "settled",
-                project.path(TABLE),
-                ANNOTATIONS,
-                {SUBJECTS: str(counts["tasks"])},
-            )
+            subjects = {SUBJECTS: str(counts["tasks"])}
+            write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
             progress.advance(1)
-    return PullResult(
-        name,
-        unreadable=tuple(sorted(unreadable)),
-        configuration_changed=changed,
-        seconds=time.monotonic() - started,
-        **counts,
-    )
+    seconds = time.monotonic() - started
+    return PullResult(name, configuration_changed=changed, seconds=seconds, **counts)
+
+
+def pseudonyms(project: Project, users: Sequence[User]) -> dict[int, str]:
+    """Return the pseudonyms of all who ever had an account, by number, and keep them."""
+    path, salt = project.path("people.json"), _salt(project.root.parent / "salt")
+    stored = read_stored(path, dict[int, dict[str, str | None]], "Remove it and pull again") or {}
+    known = {number: each.get("annotator") or "" for number, each in stored.items()}
+    for user in users:
+        joined = user.date_joined.isoformat().replace("+00:00", "Z")
+        known.setdefault(user.id, _pseudonym(salt, f"account {user.id} {joined}"))
+    people = {number: {"annotator": name} for number, name in sorted(known.items())}
+    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+    write_whole(path, orjson.dumps(people, option=options), private=True)
+    return known
+
+
+def _pseudonym(salt: bytes, account: str) -> str:
+    return hmac.new(salt, account.encode(), hashlib.sha256).hexdigest()[:_LENGTH]
+
+
+def _salt(path: Path) -> bytes:
+    """Return the workspace's salt, made on first use and readable by its owner alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        salt = path.read_bytes()
+        if len(salt) < 16:
+            raise WorkspaceError(
+                f"{path} is damaged", "Restore it, because pseudonyms change without it"
+            ) from None
+        return salt
+    with os.fdopen(descriptor, "wb") as file:
+        salt = secrets.token_bytes(32)
+        file.write(salt)
+    return salt
 
 
 def _read(
     database: duckdb.DuckDBPyConnection,
     exported: Iterable[ExportedTask],
     project: Project,
-    people: People,
+    people: Mapping[int, str],
 ) -> None:
     """Fill the tables `tasks` and `answers` of an export."""
     columns = pa.schema([("task", pa.int64()), ("subject_id", pa.string())])
     insert(database, "tasks", columns.empty_table())
     insert(database, "answers", ANNOTATIONS.schema.empty_table())
-    configuration = project.configuration
     while tasks := list(islice(exported, _AT_ONCE)):
-        rows = [{"task": task.id, "subject_id": task.key and task.key.subject_id} for task in tasks]
-        insert(database, "tasks", pa.Table.from_pylist(rows, schema=columns))
-        answers = chain.from_iterable(
-            read_annotations(task, configuration, people) for task in tasks
-        )
-        insert(database, "answers", table(answers, configuration, project.name))
+        found = [
+            {"task": task.id, "subject_id": task.key and task.key.subject_id} for task in tasks
+        ]
+        insert(database, "tasks", pa.Table.from_pylist(found, schema=columns))
+        rows = chain.from_iterable(answer_rows(task, project, people) for task in tasks)
+        insert(database, "answers", ANNOTATIONS.of_rows(rows))
+
+
+def answer_rows(
+    task: ExportedTask, project: Project, people: Mapping[int, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows, one a field, of an exported task's answers, each checked by itself."""
+    key, configuration = task.key, project.configuration
+    if key is None:
+        return
+    asked = configuration.digest
+    for answer in task.annotations:
+        values, problem = check(configuration, answer.result)
+        if answer.was_cancelled:
+            problem = "skipped"
+        elif problem is None and answer.author is None:
+            problem = "unknown-annotator"
+        author = _UNKNOWN
+        if answer.author is not None:  # or an account that was removed before the first pull
+            author = people.get(answer.author) or f"account {answer.author}"
+        for question in configuration.questions:
+            yield {
+                **msgspec.structs.asdict(key),
+                "project": project.name,
+                "form": configuration.name,
+                "configuration": asked,
+                "task": task.id,
+                "annotation": answer.id,
+                "annotator": author,
+                "field": question.field,
+                "values": list(values[question.field]),
+                "counts": problem is None,
+                "problem": problem,
+                "seconds": answer.lead_time,
+                "created_at": answer.created_at,
+                "updated_at": answer.updated_at,
+            }
 
 
 # Label Studio keeps the answers of an account that was removed, and forgets whose they are.
@@ -195,18 +246,61 @@ _REMEMBERED = """
 UPDATE answers SET annotator = before.annotator, problem = nullif(problem, 'unknown-annotator')
 FROM (
     SELECT DISTINCT annotation, annotator FROM read_parquet($before)
-    WHERE annotator <> 'unknown' AND ($named OR annotator NOT LIKE '%@%')
+    WHERE annotator <> $unknown AND annotator NOT LIKE '%@%'
 ) AS before
-WHERE answers.annotator = 'unknown' AND answers.annotation = before.annotation
+WHERE answers.annotator = $unknown AND answers.annotation = before.annotation
 """
 
 
 def _table_before(project: Project) -> Path | None:
     """Return the table of the pull before; None where there is none that can be read."""
+    path = project.path(TABLE)
     try:
-        return table_of(project)
+        with reading(path, "Pull again"), open_file(path):
+            return path
     except WorkspaceError:
         return None
+
+
+_SETTLED = """
+CREATE TABLE settled AS
+WITH judged AS (
+    SELECT * REPLACE (
+        CASE WHEN problem IS NULL AND (subject_id, annotator) IN (FROM barred) THEN 'own-case'
+        ELSE problem END AS problem
+    )
+    FROM answers
+), first_and_last AS (
+    SELECT
+        subject_id, annotator,
+        min((created_at, annotation)) AS first,
+        arg_max(annotation, (updated_at, annotation)) AS last
+    FROM judged WHERE problem IS NULL GROUP BY ALL
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY subject_id ORDER BY first) AS place
+    FROM first_and_last
+)
+SELECT judged.* REPLACE (
+    coalesce(problem, CASE
+        WHEN annotation <> last THEN 'superseded' WHEN place > $annotators THEN 'surplus'
+    END) AS problem,
+    problem IS NULL AND annotation = last AND place <= $annotators AS counts
+)
+FROM judged LEFT JOIN placed USING (subject_id, annotator)
+"""
+
+
+def settle(database: duckdb.DuckDBPyConnection, annotators: int, judged: Path | None) -> None:
+    """Make the table `settled` of `answers`, with those marked that do not count for others.
+
+    Of one person's answers the last counts, of several people those who answered first. Nobody
+    answers a subject about which their own answer in `judged` is in dispute.
+    """
+    database.execute("CREATE TABLE barred (subject_id VARCHAR, annotator VARCHAR)")
+    if judged is not None:
+        query = "SELECT DISTINCT subject_id, annotator FROM read_parquet($path) WHERE counts"
+        database.execute(f"INSERT INTO barred {query}", {"path": str(judged)})
+    database.execute(_SETTLED, {"annotators": annotators})
 
 
 _COUNTED = """
@@ -266,18 +360,13 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    schema = 3
+    schema = 4
     project: str
     """The project that was named, which may be an adjudication."""
     pulls: tuple[PullResult, ...]
     """Those of the project that is decided and of its adjudications."""
     decisions: Mapping[str, int]
     """How many subjects were decided how."""
-
-    @property
-    def exit_code(self) -> int:
-        """3 where the server could not export a task."""
-        return 3 if any(pulled.unreadable for pulled in self.pulls) else 0
 
 
 def collect(
@@ -286,7 +375,6 @@ def collect(
     name: str,
     reporter: Reporter,
     *,
-    named: bool = False,
     accept_configuration: bool = False,
 ) -> CollectedAnswers:
     """Pull a project with its adjudications, and write what people decided.
@@ -304,9 +392,8 @@ def collect(
     with Studio(server) as studio:
         for project in (original, *third):
             check_server(project, studio)
-    options = {"named": named, "accept_configuration": accept_configuration}
-    pulls = [
-        pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
-    ]
-    how = write_decisions(workspace, original.name)
-    return CollectedAnswers(name, tuple(pulls), how)
+    pulls = tuple(
+        pull(workspace, server, each.name, reporter, accept_configuration=accept_configuration)
+        for each in (original, *third)
+    )
+    return CollectedAnswers(name, pulls, write_decisions(workspace, original.name))

@@ -19,25 +19,23 @@ from pathlib import Path
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, ServerTask, Studio, is_web_address
-from goldpan.annotation.studio.configuration import Configuration
+from goldpan.annotation.studio.client import Server, ServerTask, Studio
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
-    DatasetLabels,
     Project,
     ProjectFacts,
     begin_project,
     dataset_place,
     ensure_on_server,
     locked,
+    read_labels,
     read_stored,
+    write_labels,
 )
-from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.filters.basis import Basis
 
 _FILE = "suspects.json"
 
@@ -134,8 +132,9 @@ _MOST_BYTES = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class PushResult(Result):
-    """The subjects that a push added, and the basis of its suggestions."""
+    """The subjects that a push added."""
 
+    schema = 2
     project: str
     page: str
     """The address where annotators begin."""
@@ -144,10 +143,7 @@ class PushResult(Result):
     """Subjects that were there before."""
     repeated: int
     """Tasks that stood there twice, and were taken away."""
-    suggested: int
-    """Added subjects with something filled in; none in a blind project."""
     seconds: float
-    basis: tuple[Basis, ...] = ()
 
 
 def push(
@@ -159,59 +155,50 @@ def push(
     reporter: Reporter,
     *,
     annotators: int = 2,
-    suggest: Suggest | None = None,
     of: str | None = None,
-    webhook: str | None = None,
     selection: SuspectSelection | None = None,
     dataset: Path | None = None,
 ) -> PushResult:
     """Add the subjects that a project on the server lacks; the first push creates the project.
 
-    `suggest` says what is filled in; without it the project is blind, which a gold set should be.
-    `selection` is where the tasks come from, if they were ranked. `webhook` is an address that the
-    server calls after each answer, and `dataset` the directory of the rows. Raises `StudioError`
-    where the server fails; what was sent stays, and the same push goes on.
+    `selection` is where the tasks come from, if they were ranked, and `dataset` the directory of
+    the rows. Raises `StudioError` where the server fails; what was sent stays, and the same push
+    goes on.
     """
     if annotators < 1:
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
-    if webhook is not None and not is_web_address(webhook):
-        raise UsageError(
-            f"{webhook!r} is not an address that Label Studio could call",
-            "Give --webhook https://HOST/PATH",
-        )
     started = time.monotonic()
     datasets = () if dataset is None else (dataset_place(workspace, dataset),)
-    blind = suggest is None
-    facts = ProjectFacts(server.url, "", form.name, annotators, blind, of=of, datasets=datasets)
+    facts = ProjectFacts(server.url, "", form.name, annotators, of=of, datasets=datasets)
     project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
         if selection is not None:
             write_selection(project, selection)
-        project = ensure_on_server(project, studio, suggestions=suggest is not None)
-        if webhook is not None:
-            studio.add_webhook(project.number, webhook)
-        pushed, repeated = _subjects(project, studio)
-        reference = DatasetLabels(project)
-        known = added = suggested = 0
+        project = ensure_on_server(project, studio)
+        there, repeated = _subjects(project, studio)
+        labels = read_labels(project)
+        known = added = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
             for batch in _batches(tasks):
-                labeled = [task for task in batch if task.dataset_labels]
-                reference.add({task.key.subject_id: task.dataset_labels for task in labeled})
-                new: dict[str, dict[str, object]] = {}
-                for task in batch:
-                    subject = task.key.subject_id
-                    if subject not in pushed:
-                        pushed.add(subject)
-                        new[subject] = _body(project.configuration, task, suggest)
+                given = {task.key.subject_id: task.dataset_labels for task in batch}
+                given = {subject: each for subject, each in given.items() if each}
+                if not given.items() <= labels.items():
+                    labels |= given
+                    write_labels(project, labels)
+                new = {
+                    task.key.subject_id: {"data": task.data()}
+                    for task in batch
+                    if task.key.subject_id not in there
+                }
+                there |= new.keys()
                 known += len(batch) - len(new)
                 if new:
                     progress.extend(len(new))
                     studio.import_tasks(project.number, list(new.values()))
                     added += len(new)
-                    suggested += sum("predictions" in body for body in new.values())
                     progress.advance(len(new))
     seconds = time.monotonic() - started
-    return PushResult(name, project.page, added, known, repeated, suggested, seconds)
+    return PushResult(name, project.page, added, known, repeated, seconds)
 
 
 def _subjects(project: Project, studio: Studio) -> tuple[set[str], int]:
@@ -243,15 +230,3 @@ def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
             yield batch
             batch, size = [], 0
     yield batch
-
-
-def _body(
-    configuration: Configuration, task: StudioTask, suggest: Suggest | None
-) -> dict[str, object]:
-    data = task.data()
-    suggestion = suggest(task) if suggest else None
-    if suggestion is None:
-        return {"data": data}
-    filled_in = prediction(configuration, task.key.subject_id, suggestion)
-    note = task.panels["note"] + suggestion_panel(configuration, suggestion)
-    return {"data": {**data, "note": note}, "predictions": [filled_in]}

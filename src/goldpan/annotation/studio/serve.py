@@ -8,14 +8,12 @@ where a port is in use it would silently take the next one.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import secrets
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -111,11 +109,6 @@ OWNER = "owner@example.org"
 LOCAL = "127.0.0.1"
 _START = 900.0
 _STOP = 15.0
-_END_WITH_PARENT = """\
-import ctypes, os, signal, sys
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 _OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POSTGRE_", "REDIS_")
 
 
@@ -170,32 +163,18 @@ def find_installation(
 
 
 def check_port(port: int, host: str = LOCAL) -> None:
-    """Raise `UsageError` for a port in use, and for a host that is not this machine."""
+    """Raise `UsageError` for an address at which this machine cannot listen."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((str(_address(host)), port))
-        except (OSError, OverflowError) as error:
-            if getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
-                raise _no_address(host) from None
+            probe.bind((str(IPv4Address(host)), port))
+        except (OSError, OverflowError, ValueError) as error:
             raise UsageError(
-                f"Port {port} of this machine is in use or not allowed",
-                "Give another one with --port",
+                f"Label Studio cannot listen at port {port} of {host!r} "
+                f"({getattr(error, 'strerror', None) or error})",
+                "Give a free --port, and with --host an IPv4 address of this machine, or 0.0.0.0 "
+                "for all its addresses",
             ) from None
-
-
-def _address(host: str) -> IPv4Address:
-    try:
-        return IPv4Address(host)
-    except ValueError:
-        raise _no_address(host) from None
-
-
-def _no_address(host: str) -> UsageError:
-    return UsageError(
-        f"{host!r} is not an IPv4 address of this machine",
-        "Give --host 0.0.0.0 for all its addresses",
-    )
 
 
 @contextmanager
@@ -209,12 +188,12 @@ def serve(installation: Path, directory: Path, port: int, host: str = LOCAL) -> 
     make_directory(directory)
     directory.chmod(0o700)  # the database holds passwords' hashes and tokens
     owner = _owner(directory / "accounts.json")
-    everywhere = _address(host).is_unspecified
+    everywhere = IPv4Address(host).is_unspecified
     url = f"http://{LOCAL if everywhere else host}:{port}"
     program = [str(installation / "bin" / "label-studio"), "start", "--no-browser"]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
-            [*_ending_with_parent(), *program, "--internal-host", host, "--port", str(port)],
+            [*program, "--internal-host", host, "--port", str(port)],
             env=studio_environment(directory, owner),
             cwd=directory,
             stdin=subprocess.DEVNULL,
@@ -228,7 +207,7 @@ def serve(installation: Path, directory: Path, port: int, host: str = LOCAL) -> 
         address = f"http://{socket.gethostname()}:{port}" if everywhere else url
         with Studio(server) as studio:
             invitation = f"{address}{studio.invitation()}"
-        exposed = not _address(host).is_loopback
+        exposed = not IPv4Address(host).is_loopback
         yield Running(server, address, owner, invitation, exposed, process)
     finally:
         _stop(process)
@@ -282,17 +261,6 @@ def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
     raise StudioError(
         f"Label Studio did not start on {url}", f"Read {directory / 'server.log'} for the reason"
     )
-
-
-def _ending_with_parent() -> list[str]:
-    """Return the beginning of a command that the kernel ends when Goldpan is killed.
-
-    Otherwise the server would keep the port. A separate program asks for it, because no Python code
-    is safe between fork and exec in a process with threads.
-    """
-    if sys.platform != "linux":
-        return []
-    return [sys.executable, "-I", "-S", "-c", _END_WITH_PARENT]
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

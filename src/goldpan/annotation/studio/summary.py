@@ -1,4 +1,4 @@
-"""Summaries of rounds of annotation: what `goldpan annotate report` shows and a paper reports.
+"""Summaries of rounds of annotation: `goldpan annotate status`, and the report for a paper.
 
 A round is a project with its adjudications. Agreement is that of the annotators' own answers,
 before a third person decided.
@@ -7,31 +7,129 @@ before a third person decided.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.answers import TABLE, People, asking
-from goldpan.annotation.studio.decisions import Decision, decide
-from goldpan.annotation.studio.exports import stored_tasks
+from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, rows
+from goldpan.annotation.studio.decisions import Decision, read_decisions
+from goldpan.annotation.studio.exports import pulled_at, stored_tasks
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.panels import text_of_panel
-from goldpan.annotation.studio.progress import Progress, progress
-from goldpan.annotation.studio.project import Project, adjudications, open_project
-from goldpan.core.errors import UsageError
+from goldpan.annotation.studio.project import Project, open_project
 from goldpan.core.result import Result
+from goldpan.core.storage.parquet import read_metadata
 from goldpan.core.storage.workspace import WorkspaceLayout
+
+if TYPE_CHECKING:
+    import duckdb
 
 _MOST_TEXTS = 50
 """Disagreements of a round whose texts are read; all are listed."""
 _LONGEST_TEXT = 4_000
-Answers = Mapping[str, tuple[str, ...]]
-"""The answers of annotators about an item, by annotator."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorProgress:
+    """One annotator's work."""
+
+    annotator: str
+    answers: int
+    """Answers that count."""
+    skipped: int
+    other: int
+    """Answers that do not count for another reason."""
+    doubts: int
+    seconds: float | None
+    """Median time per task."""
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Result):
+    """The progress of a project, as of its last pull."""
+
+    schema = 3
+    project: str
+    form: str
+    pulled_at: datetime | None
+    """When the last pull began; what was answered later is not counted."""
+    page: str
+    subjects: int
+    """Subjects on the server."""
+    finished: int
+    """Subjects with as many answers as are wanted."""
+    begun: int
+    """Subjects with some answers, but not enough."""
+    passed_over: int
+    """Subjects that lack answers and that somebody skipped: someone else has to answer them."""
+    wanted: int
+    """Answers of the whole project."""
+    answers: int
+    """Answers that count."""
+    problems: Mapping[str, int]
+    """Answers that do not count, by reason."""
+    annotators: tuple[AnnotatorProgress, ...]
+    seconds: float | None
+    """Median time per task, over all annotators."""
+
+
+_BY_ANNOTATOR = """
+SELECT
+    annotator,
+    count(*) FILTER (counts) AS answers,
+    count(*) FILTER (problem = 'skipped') AS skipped,
+    count(*) FILTER (problem <> 'skipped') AS other,
+    count(*) FILTER (counts AND doubt) AS doubts,
+    median(seconds) FILTER (counts) AS seconds,
+    max(updated_at) AS last_at
+FROM answers GROUP BY ALL ORDER BY ALL
+"""
+_PROBLEMS = """
+SELECT problem, count(*) FROM answers WHERE NOT counts GROUP BY ALL ORDER BY ALL
+"""
+_ALL = """
+WITH subjects AS (
+    SELECT count(*) FILTER (counts) AS answers, bool_or(problem = 'skipped') AS passed_over
+    FROM answers GROUP BY subject_id
+)
+SELECT
+    (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
+    (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
+    (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
+    count(*) AS answers,
+    median(seconds) AS seconds
+FROM answers WHERE counts
+"""
+
+
+def progress(workspace: WorkspaceLayout, name: str) -> Progress:
+    """Return how far a project is; raises `WorkspaceError` before the first pull."""
+    project = open_project(workspace, name)
+    with asking(workspace, project, find_form(project.facts.form).decides) as database:
+        return _progress(project, database)
+
+
+def _progress(project: Project, database: duckdb.DuckDBPyConnection) -> Progress:
+    enough = project.facts.annotators
+    (state,) = rows(database, _ALL, enough=enough)
+    subjects = int(read_metadata(project.path(TABLE)).get(SUBJECTS.encode(), 0))
+    return Progress(
+        project=project.name,
+        form=project.facts.form,
+        pulled_at=pulled_at(project),
+        page=project.page,
+        subjects=subjects,
+        wanted=enough * subjects,
+        problems=dict(database.execute(_PROBLEMS).fetchall()),
+        annotators=tuple(AnnotatorProgress(**row) for row in rows(database, _BY_ANNOTATOR)),
+        **state,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +156,8 @@ class DisputedItem:
 
     item: str
     title: str
-    answers: Answers
+    answers: Mapping[str, tuple[str, ...]]
+    """By annotator."""
     decided: tuple[str, ...] | None
     """None where nobody has decided."""
     by: str | None
@@ -76,7 +175,6 @@ class Round:
     project: str
     form: str
     configuration: str
-    blind: bool
     wanted: int
     """How many people were to judge each item."""
     progress: Progress
@@ -104,86 +202,53 @@ class Round:
 class AnnotationReport(Result):
     """The written report on rounds of annotation."""
 
-    schema = 2
+    schema = 3
     files: tuple[Path, ...]
     rounds: tuple[Round, ...]
 
 
-def summarize(
-    workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False
-) -> tuple[Round, ...]:
-    """Return the rounds of projects.
-
-    Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
-    `UsageError` for an adjudication, which is reported with its project, and `WorkspaceError`
-    before the first pull.
-    """
-    projects = (open_project(workspace, name) for name in dict.fromkeys(names))
-    return tuple(_round(workspace, project, named) for project in projects)
-
-
-def read_aliases(projects: Iterable[Project], *, named: bool) -> Callable[[str], str]:
-    """Return what gives the name under which to publish an annotator of pulled projects.
-
-    That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
-    raises `UsageError` where a project was pulled without.
-    """
-    pseudonyms: dict[str, str] = {}
-    for project in projects:
-        own = People(project).pseudonyms
-        if named and not own:
-            raise UsageError(
-                f"The project {project.name} was pulled without names",
-                f"Run goldpan annotate pull --project {project.name} --names first",
-            )
-        pseudonyms |= own
-
-    def alias(annotator: str) -> str:
-        published = annotator if named else pseudonyms.get(annotator, annotator)
-        return published if named or "@" not in published else "unknown"
-
-    return alias
-
-
-def _round(workspace: WorkspaceLayout, project: Project, named: bool) -> Round:
-    name, agreed = project.name, 0
-    disputed: dict[str, Decision] = {}
-    for decision in decide(workspace, name):
-        agreed += decision.how == "agreed"
-        if decision.how in ("adjudicated", "conflict"):
-            disputed[decision.key.subject_id] = decision
-    third = [other for other in adjudications(workspace, name) if other.path(TABLE).exists()]
-    alias = read_aliases([project, *third], named=named)
-    ratings = {
-        field: [replace(rating, rater=alias(rating.rater)) for rating in field_ratings]
-        for field, field_ratings in read_ratings(workspace, name).items()
-    }
-    decided = ratings[find_form(project.facts.form).decides]
-    state = progress(workspace, name)
-    own = (replace(each, annotator=alias(each.annotator)) for each in state.annotators)
-    with asking(project) as ask:
-        days: dict[date, dict[str, int]] = defaultdict(dict)
-        for row in ask(_DAYS):
-            days[row["day"]][alias(row["annotator"])] = row["answers"]
-    return Round(
-        name,
-        project.facts.form,
-        project.configuration.digest,
-        project.facts.blind,
-        project.facts.annotators,
-        replace(state, annotators=tuple(sorted(own, key=lambda each: each.annotator))),
-        tuple(Day(day, dict(sorted(answers.items()))) for day, answers in days.items()),
-        agreed,
-        tuple(_disputed(project, disputed, decided, alias)),
-        tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
-        tuple(_confusions(decided)),
-    )
-
-
 _DAYS = """
 SELECT created_at::DATE AS day, annotator, count(*) AS answers
-FROM answers WHERE problem IS NULL GROUP BY ALL ORDER BY ALL
+FROM answers WHERE counts GROUP BY ALL ORDER BY ALL
 """
+
+
+def summarize(workspace: WorkspaceLayout, names: Iterable[str]) -> tuple[Round, ...]:
+    """Return the rounds of projects.
+
+    Raises `UsageError` for an adjudication, which is reported with its project, and
+    `WorkspaceError` before the first pull.
+    """
+    projects = (open_project(workspace, name) for name in dict.fromkeys(names))
+    return tuple(_round(workspace, project) for project in projects)
+
+
+def _round(workspace: WorkspaceLayout, project: Project) -> Round:
+    decides = find_form(project.facts.form).decides
+    hows: Counter[str] = Counter()
+    disputed = []
+    for decision in read_decisions(workspace, project.name):
+        hows[decision.how] += 1
+        if decision.how in ("adjudicated", "conflict"):
+            disputed.append(decision)
+    ratings = read_ratings(workspace, project.name)
+    days: dict[date, dict[str, int]] = defaultdict(dict)
+    with asking(workspace, project, decides) as database:
+        state = _progress(project, database)
+        for row in rows(database, _DAYS):
+            days[row["day"]][row["annotator"]] = row["answers"]
+    return Round(
+        project.name,
+        project.facts.form,
+        project.configuration.digest,
+        project.facts.annotators,
+        state,
+        tuple(Day(day, answers) for day, answers in days.items()),
+        hows["agreed"],
+        tuple(_disputed(project, disputed, ratings[decides])),
+        tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
+        tuple(_confusions(ratings[decides])),
+    )
 
 
 def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
@@ -204,30 +269,30 @@ def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
 
 
 def _disputed(
-    project: Project,
-    disputed: Mapping[str, Decision],
-    ratings: Sequence[Rating],
-    alias: Callable[[str], str],
+    project: Project, decisions: Sequence[Decision], ratings: Iterable[Rating]
 ) -> Iterator[DisputedItem]:
-    answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    answers: dict[str, dict[str, tuple[str, ...]]] = {
+        decision.key.subject_id: {} for decision in decisions
+    }
     for rating in sorted(ratings, key=lambda rating: rating.rater):
-        if rating.item in disputed:
+        if rating.item in answers:
             answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
     shown: dict[str, Mapping[str, Any]] = {
         str(task.data["id"]): task.data
         for task in stored_tasks(project)
-        if task.data.get("id") in disputed
+        if task.data.get("id") in answers
     }
-    for place, (item, decision) in enumerate(disputed.items()):
+    for place, decision in enumerate(decisions):
+        item = decision.key.subject_id
         data = shown.get(item, {})
         panels = project.configuration.panels if place < _MOST_TEXTS else ()
-        settled = decision.how == "adjudicated"
+        adjudicated = decision.how == "adjudicated"
         yield DisputedItem(
             item,
             str(data.get("title") or ""),
             answers[item],
-            decision.values if settled else None,
-            alias(decision.answers[0].annotator) if settled else None,
+            decision.values if adjudicated else None,
+            decision.annotators[0] if adjudicated else None,
             len(set(answers[item].values())) == 1,
             {
                 panel.removesuffix("_panel"): text_of_panel(str(data[panel]))[:_LONGEST_TEXT]

@@ -214,7 +214,7 @@ ANNOTATIONS = table(
     *_subject("`pair:OWNER/NAME#ISSUE+PULL`, `issue:OWNER/NAME#ISSUE`, or the row's `id`"),
     count("task", "its id on the server"),
     count("annotation", "the answer's id on the server"),
-    text("annotator", "a pseudonym; an address after `pull --names`"),
+    text("annotator", "a pseudonym"),
     text("field", "the question"),
     texts("values", "the choices or the text; may be empty"),
     flag("counts"),
@@ -223,12 +223,6 @@ ANNOTATIONS = table(
         "why it does not count: `skipped`, `superseded`, `surplus`, `own-case`, "
         "`unknown-annotator`, `unknown-choice`, `unknown-name`, `several-choices`, "
         "`contradiction`, `missing-answer`, `malformed`",
-    ),
-    flag("suggested", "the form was pre-filled"),
-    text(
-        "origin",
-        "`accepted` where the pre-filled answer was kept, `changed` where not; null where "
-        "nothing was pre-filled",
     ),
     number("seconds", "time spent on the answer, as measured by the server"),
     time("created_at"),
