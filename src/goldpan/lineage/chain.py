@@ -277,10 +277,8 @@ class _Chain:
         """
         chosen = profile_of(self.provenance["profile"])
         verdicts = self.stored.verdicts(self.repo, chosen.name)
-        if told := read_stored_profile(verdicts):  # with what its file left to the defaults
-            chosen = replace(chosen, stated=told["stated"])
-            for name in told["judged"]:
-                CRITERIA.find(name)
+        for name in read_stored_profile(verdicts).get("judged", ()):
+            CRITERIA.find(name)
         answer = criteria()["answer"]
         table = read_table(verdicts, ["criterion", "settings"])
         stored = table.filter(pc.equal(table["criterion"], answer.name))["settings"].unique()
