@@ -82,17 +82,6 @@ def _is_measured(profile: Profile) -> bool:
     )
 
 
-def _are_measured(profile: Profile, chosen: str | None, reviews: Collection[str]) -> bool:
-    """Return whether answers of issues are chosen as those were whose tiers were measured."""
-    settings = profile.settings["answer"]
-    return (
-        not reviews
-        and (chosen or settings.choice) in ("best", LIKELY)
-        and settings.least in {tier.least for tier in TIERS}
-        and _is_measured(profile)
-    )
-
-
 def label_accuracy(
     subjects: Sequence[Subject],
     profile: Profile,
@@ -104,10 +93,13 @@ def label_accuracy(
 
     `tiers` are how many rows each tier of answers has.
     """
-    if "pair" not in subjects:
-        return _tiers(tiers) if tiers and _are_measured(profile, chosen, reviews) else ""
     if reviews or not _is_measured(profile):
         return ""
+    if "pair" not in subjects:
+        settings = profile.settings["answer"]
+        by_points = (chosen or settings.choice) in ("best", LIKELY)
+        measured = by_points and settings.least in {tier.least for tier in TIERS}
+        return _tiers(tiers) if tiers and measured else ""
     return (
         f"On seven other repositories, {wilson(*_PAIRS).short()} of the pairs kept by the criteria "
         "merged, says-fixes, issue-closed and one-to-one were fixes"
