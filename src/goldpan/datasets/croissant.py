@@ -65,7 +65,7 @@ def croissant(record: DatasetRecord) -> dict[str, Any]:
         "conformsTo": [_VERSION, _RESPONSIBLE] if labels else _VERSION,
         "name": record.title,
         "description": card.summary or family.task,
-        "version": card.version,
+        "version": "1.0.0",
         "license": sorted(pages),
         "inLanguage": list(card.languages),
         "keywords": sorted({"github", *family.tags, *card.tags}),

@@ -195,9 +195,6 @@ class CardInputs:
     """Subjects that could have a label: issues that somebody answered; None where all could."""
     label_accuracy: Callable[[Written], str] = lambda _: ""
     """Returns how right such labels are, where that was measured."""
-    notes: str = ""
-    """The author's Markdown, put into the card as it is."""
-    version: str = "1.0.0"
     languages: tuple[str, ...] = ("en",)
     """The natural languages of the texts, ISO 639-1."""
     subjects: str = "subjects"
@@ -241,22 +238,12 @@ _PROVED = "are proved by tests that fail before the fix and pass after it"
 class LabelStatement:
     """The making and the accuracy of labels, and the share of the subjects that has one."""
 
-    rule: str
-    threshold: str | None
-    """The setting of the rule that a label has to reach; None where it has none."""
-    profile: str | None
-    reviews: tuple[str, ...]
     made: str
     """Rule, threshold, profile and reviews in a sentence."""
     accuracy: str
     """How right the labels are, in a sentence, with its interval."""
     measured_on: _Measured
     """The data behind `accuracy`."""
-    rows: int
-    considered: int
-    """The subjects that there were."""
-    eligible: int | None
-    """Issues among them that somebody answered; None where that is no condition."""
     held: str
     """The share that has a row, in a sentence."""
     stated_licenses: str
@@ -296,8 +283,8 @@ class DatasetRecord:
 def _state_labels(record: DatasetRecord) -> LabelStatement:
     written, card, provenance = record.written, record.card, record.provenance
     profile = provenance.profile.get("name")
-    reviews = tuple(sorted(provenance.reviews))
-    by = f" and the review {' and '.join(reviews)}" if reviews else ", without a review"
+    reviews = " and ".join(sorted(provenance.reviews))
+    by = f" and the review {reviews}" if reviews else ", without a review"
     threshold = f", with at least {card.label_threshold}" if card.label_threshold else ""
     measured_on: _Measured = "nothing"
     accuracy = "Their accuracy was not measured."
@@ -315,16 +302,9 @@ def _state_labels(record: DatasetRecord) -> LabelStatement:
         accuracy += f" No judgment in {' and '.join(others)} decides on any of these rows."
     answered = "" if card.eligible is None else f", of which somebody answered {card.eligible:,}"
     return LabelStatement(
-        card.label_rule,
-        card.label_threshold or None,
-        profile,
-        reviews,
         f"{card.label_rule}{threshold}" + (f"; by the profile {profile}{by}." if profile else "."),
         accuracy,
         measured_on,
-        written.rows,
-        card.considered,
-        card.eligible,
         f"The rows are made of {written.rows:,} of {card.considered:,} {card.subjects}{answered}.",
         _stated(provenance),
     )

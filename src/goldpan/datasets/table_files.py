@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, refuse_empty
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
-from goldpan.core.storage.parquet import Writer
+from goldpan.core.storage.parquet import connect_alone
 from goldpan.core.storage.workspace import replacing_file
 from goldpan.miners.replies import parse_json
 
@@ -289,9 +289,9 @@ def _whole(path: Path) -> IO[bytes]:
 
 def check_form(path: Path) -> None:
     """Raise `UsageError` where a file's name does not say in which form to write it."""
-    if path.suffix.lower() not in _WRITERS:
+    if path.suffix.lower() not in _WRITTEN:
         raise UsageError(
-            f"{path} does not end in the name of a format", f"End it in {', '.join(_WRITERS)}"
+            f"{path} does not end in the name of a format", f"End it in {', '.join(_WRITTEN)}"
         )
 
 
@@ -304,46 +304,30 @@ def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
     Raises `UsageError` for a file of another form, and `DatasetError` where it cannot be written.
     """
     check_form(path)
+    form = path.suffix.lower()
+    columns = ", ".join(map(_cell, rows.schema)) if form == ".csv" else "*"
     try:
-        with replacing_file(path) as draft:
-            _WRITERS[path.suffix.lower()](rows, draft)
+        with replacing_file(path) as draft, connect_alone() as connection:
+            connection.register("written_rows", rows)
+            target = str(draft).replace("'", "''")
+            query = f"SELECT {columns} FROM written_rows"  # noqa: S608 - quoted names alone
+            connection.execute(
+                f"COPY ({query}) TO '{target}' ({_WRITTEN[form]}, USE_TMP_FILE false)"
+            )
     except OSError as error:
         raise unwritable(path, error, DatasetError) from None
 
 
-def _parquet(rows: pa.RecordBatchReader, path: Path) -> None:
-    with Writer(path, rows.schema) as target:
-        for batch in rows:
-            target.write_table(pa.Table.from_batches([batch]))
+def _cell(column: pa.Field) -> str:
+    """Return the query for a column in CSV."""
+    quoted = column.name.replace('"', '""')
+    name = f'"{quoted}"'
+    is_list = pa.types.is_list(column.type)
+    if not is_list and not pa.types.is_string(column.type):
+        return name
+    text = f"array_to_string({name}, '; ')" if is_list else name
+    mark = f"CASE WHEN regexp_matches({text}, '^[=+@\\t\\r-]') THEN chr(39) ELSE '' END"
+    return f"{mark} || {text} AS {name}"
 
 
-def _json_lines(rows: pa.RecordBatchReader, path: Path) -> None:
-    with path.open("wb") as file:
-        for row in _rows_of(rows):
-            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-
-
-def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows.schema.names)
-        for row in _rows_of(rows):
-            writer.writerow(map(_cell, row.values()))
-
-
-def _cell(value: Any) -> Any:
-    text = "; ".join(map(str, value)) if isinstance(value, list) else value
-    is_formula = isinstance(text, str) and text.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{text}" if is_formula else text
-
-
-def _rows_of(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:
-    for batch in rows:
-        yield from batch.to_pylist()
-
-
-_WRITERS: dict[str, Callable[[pa.RecordBatchReader, Path], None]] = {
-    ".parquet": _parquet,
-    ".jsonl": _json_lines,
-    ".csv": _csv,
-}
+_WRITTEN = {".parquet": "FORMAT parquet", ".jsonl": "FORMAT json", ".csv": "FORMAT csv, HEADER"}

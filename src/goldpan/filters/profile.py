@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -75,8 +75,6 @@ class Profile:
     """By criterion: an instance of its settings class."""
     extends: tuple[str, ...] = ()
     """The profiles that it is built on, the nearest first."""
-    stated: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_IN_JSON)
-    """The settings in its own file, over those of the profiles that it is built on."""
     origin: str = field(default="", metadata=NOT_IN_JSON)
     """The value of --profile where that is not its name: the path of its file, or the profile whose
     settings it changes."""
@@ -149,36 +147,8 @@ def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     Its name ends in their digest, so that its verdicts lie beside those by the profile itself,
     which is returned where nothing changes. Raises `UsageError` as `load_profile` does.
     """
-    by_criterion = _by_criterion(profile, settings)
-    stated = _merged(dict(profile.stated), by_criterion)
-    origin = profile.origin or profile.name
-    source = Source("--set", stated, _PAGE)
-    new = _read(profile.name, source, profile.extends, origin)
-    changed = {
-        f"{criterion}.{key}": new.settings_of(criterion)[key]
-        for criterion, keys in by_criterion.items()
-        for key in keys
-        if new.settings_of(criterion)[key] != profile.settings_of(criterion)[key]
-    }
-    if not changed:
-        return profile
-    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
-    description = f"{profile.name} with {', '.join(setting_texts(changed))}"
-    stated = _merged(dict(profile.stated), _by_criterion(profile, changed))
-    return replace(
-        new,
-        name=f"{profile.name}+{digest}",
-        description=description,
-        extends=(profile.name, *profile.extends),
-        stated={**stated, "description": description},
-        changed=changed,
-    )
-
-
-def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return settings by ``CRITERION.KEY`` as a profile's file states them."""
     by_criterion: dict[str, dict[str, Any]] = {}
-    for name, value in sorted(settings.items()):
+    for name, value in settings.items():
         criterion, _, key = name.partition(".")
         if not key:
             raise UsageError(
@@ -187,9 +157,30 @@ def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, di
             )
         if criterion not in profile.settings:
             raise CRITERIA.unknown(criterion, [*profile.settings, *_OWN_KEYS], f"--set {name}")
-        plain = list(value) if isinstance(value, tuple) else value
-        by_criterion.setdefault(criterion, {})[key] = plain
-    return by_criterion
+        by_criterion.setdefault(criterion, {})[key] = value
+    source = Source("--set", by_criterion, _PAGE)
+    new = dict(profile.settings)
+    for criterion, values in sorted(by_criterion.items()):
+        whole = {**profile.settings_of(criterion), **values}
+        new[criterion] = source.read(criteria()[criterion].settings, whole, (criterion,))
+    changed = {
+        f"{criterion}.{key}": value
+        for criterion in by_criterion
+        for key, value in asdict(new[criterion]).items()
+        if value != profile.settings_of(criterion)[key]
+    }
+    if not changed:
+        return profile
+    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+    return Profile(
+        f"{profile.name}+{digest}",
+        f"{profile.name} with {', '.join(setting_texts(changed))}",
+        profile.decide,
+        new,
+        (profile.name, *profile.extends),
+        profile.origin or profile.name,
+        changed,
+    )
 
 
 def setting_texts(changed: Mapping[str, Any]) -> list[str]:
@@ -201,17 +192,13 @@ def setting_texts(changed: Mapping[str, Any]) -> list[str]:
 
 
 def profile_of(plain: Mapping[str, Any]) -> Profile:
-    """Return the profile of `Profile.plain`, as in a dataset's provenance.
+    """Return the profile of its JSON, as in a dataset's provenance and beside its verdicts.
 
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
-    return stated_profile(str(plain["name"]), values, plain.get("extends", ()))
-
-
-def stated_profile(name: str, stated: Mapping[str, Any], extends: Sequence[str]) -> Profile:
-    """Return a profile by what its file stated, which is stored with its verdicts."""
-    return _read(name, Source(f"Profile {name}", stated, _PAGE), tuple(extends))
+    name = str(plain["name"])
+    return _read(name, Source(f"Profile {name}", values, _PAGE), tuple(plain.get("extends", ())))
 
 
 def _identity(name: str) -> Path | str:
@@ -257,4 +244,4 @@ def _read(label: str, source: Source, extends: tuple[str, ...], origin: str = ""
         else criterion.settings()
         for name, criterion in known.items()
     }
-    return Profile(label, description, decide, settings, extends, dict(source.values), origin)
+    return Profile(label, description, decide, settings, extends, origin)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.plugins.loading import digests
+from goldpan.core.result import json_data
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, reading
 from goldpan.core.storage.sealed import file_digest, verify_parquet
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
@@ -23,14 +24,14 @@ from goldpan.filters.profile import (
     criteria,
     load_profile,
     profile_name,
+    profile_of,
     shipped_profiles,
-    stated_profile,
 )
 
 INPUTS_KEY = b"goldpan.inputs"
 """The key in the file's metadata under which the digest of the tables stands."""
 PROFILE_KEY = b"goldpan.profile"
-"""The key under which stands what the profile's file stated, and which criteria judged."""
+"""The key under which stands the profile, and which criteria judged."""
 
 _INPUTS = (
     *("repositories", "entries", "comments", "commits", "events", "references", "files"),
@@ -59,7 +60,7 @@ def find_profile(
     if name.endswith(".toml") or name in shipped_profiles():
         profile = load_profile(name)
     elif stored:
-        profile = stated_profile(name, stored["stated"], stored["extends"])
+        profile = profile_of(stored)
     else:
         stored_names = sorted(path.stem for path in paths)
         raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
@@ -73,7 +74,7 @@ def _verdict_files(workspace: WorkspaceLayout, repo: str) -> list[Path]:
 
 
 def read_stored_profile(path: Path) -> dict[str, Any]:
-    """Return what a profile stated, extends and judged by, and which plugins that needs.
+    """Return the profile behind verdicts, what it judged by, and which plugins that needs.
 
     Empty where that is not stored.
     """
@@ -87,8 +88,7 @@ def read_stored_profile(path: Path) -> dict[str, Any]:
 def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:
     """Return the record of a profile that is stored with verdicts by these criteria."""
     record = {
-        "stated": dict(profile.stated),
-        "extends": profile.extends,
+        **json_data(profile),
         "judged": judged,
         "plugins": digests(*(("criterion", name) for name in judged)),
     }

@@ -40,7 +40,7 @@ from goldpan.execution.records import (
 )
 from goldpan.filters.clusters import duplicates_path
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import CRITERIA, Profile, profile_of, stated_profile
+from goldpan.filters.profile import CRITERIA, Profile, profile_of
 from goldpan.filters.stored import inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
@@ -275,9 +275,7 @@ class _Chain:
         stored = read_stored_profile(self.stored.verdicts(self.repo, chosen.name))
         for name in stored.get("judged", ()):
             CRITERIA.find(name)
-        if not stored:
-            return chosen
-        return stated_profile(chosen.name, stored["stated"], stored["extends"])
+        return profile_of(stored) if stored else chosen
 
     def _need_rules(self) -> None:
         """Raise `UnknownNameError` where the pairs could not be made anew."""

@@ -34,9 +34,7 @@ def _built(result: BuildResult) -> Iterator[Block]:
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         finding = name.removeprefix(NOT)
         yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
-    if written.tiers:
-        tiers = ", ".join(f"{number:,} {tier}" for tier, number in written.tiers.items())
-        yield Line(f"  answers: {tiers} (docs/labels.md says how right each kind is)")
+    yield from map(Line, result.tiers)
     for score in written.scores:
         yield Line(f"  {score.summary}")
     yield from written.dropped_blocks()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
@@ -92,11 +91,42 @@ _SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class _Side:
-    """The items on one side of a comparison; their texts are not kept."""
+    """One side of a comparison; of texts, what is compared is kept."""
 
+    source: ComparedSource
+    ngram: int
     items: list[Item] = field(default_factory=list)
     texts: list[tuple[int, str]] = field(default_factory=list)
     """The row and the column of each text that was compared."""
+    grams: list[Hashes] = field(default_factory=list)
+    """The n-grams of each row, each once."""
+
+    def batches(self) -> Iterator[list[str]]:
+        """Yield texts with at least `ngram` words, those of many rows together."""
+        batch: list[str] = []
+        for number, item in enumerate(self.source.items()):
+            self.items.append(replace(item, texts=()))
+            tokenized = [(column, text, words(fold(text))) for column, text in item.texts]
+            long = [entry for entry in tokenized if len(entry[2]) >= self.ngram]
+            self.texts += ((number, column) for column, _, _ in long)
+            self.grams.append(_grams([tokens for _, _, tokens in long], self.ngram))
+            batch += (text for _, text, _ in long)
+            if len(batch) >= _BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+    def table(self, known: Hashes | None = None) -> pa.Table:
+        """Return the n-grams with their rows and how many each row has; those known alone."""
+        sizes = [len(grams) for grams in self.grams]
+        grams = np.concatenate([np.empty(0, np.uint64), *self.grams])
+        columns = {
+            "gram": grams,
+            "row": np.repeat(np.arange(len(sizes)), sizes),
+            "total": np.repeat(np.array(sizes, np.int64), sizes),
+        }
+        chosen = slice(None) if known is None else np.isin(grams, known)
+        return pa.table({name: values[chosen] for name, values in columns.items()})
 
 
 def find_contamination(
@@ -152,14 +182,9 @@ def _compare(
     rows: ComparedSource, other: ComparedSource, ngram: int, common: int
 ) -> tuple[list[str], list[ContaminationEvidence], AgainstResult]:
     """Return the ids of the rows, and their evidence in the other data."""
-    index = GramIndex(ngram, common)
-    items, side = _Side(), _Side()
+    items, side = _Side(other, ngram), _Side(rows, ngram)
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
-    leaks = find_leaks_of_batches(
-        _texts(other, items, ngram, index.add_item),
-        _texts(rows, side, ngram, index.add_row),
-        settings,
-    )
+    leaks = find_leaks_of_batches(items.batches(), side.batches(), settings)
     name = str(other.path)
 
     def evidence_of(
@@ -178,7 +203,7 @@ def _compare(
         if row not in best or leak.similarity > best[row].value:
             best[row] = evidence_of(row, item, leak.relation, column, leak.similarity)
     evidence += best.values()
-    grams, common_count = index.shared()
+    grams, common_count = _shared(items, side, common)
     evidence += [
         evidence_of(row, item, "ngram", None, share, shared) for row, item, shared, share in grams
     ]
@@ -218,39 +243,15 @@ def _identities(item: Item) -> Iterator[tuple[Kind, object]]:
         yield from (("issue", (item.repo, number)) for number in item.issues)
 
 
-def _texts(
-    source: ComparedSource,
-    side: _Side,
-    ngram: int,
-    add: Callable[[int, Sequence[Sequence[str]]], None],
-) -> Iterator[list[str]]:
-    """Yield texts with at least `ngram` words, those of many rows together.
-
-    Their rows are added to `side`, and their words to an index.
-    """
-    batch: list[str] = []
-    for number, item in enumerate(source.items()):
-        side.items.append(replace(item, texts=()))
-        tokenized = [(column, text, words(fold(text))) for column, text in item.texts]
-        long = [entry for entry in tokenized if len(entry[2]) >= ngram]
-        side.texts += ((number, column) for column, _, _ in long)
-        batch += (text for _, text, _ in long)
-        add(number, [tokens for _, _, tokens in long])
-        if len(batch) >= _BATCH:
-            yield batch
-            batch = []
-    yield batch
-
-
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(38)
 _hashes = WordHashes()
 _SHARED = """
 WITH common AS (
   SELECT gram FROM found GROUP BY gram HAVING count(*) > $common
   UNION SELECT gram FROM items SEMI JOIN found USING (gram) GROUP BY gram HAVING count(*) > $common
 ), rare AS (FROM found ANTI JOIN common USING (gram)), hits AS (
-  SELECT row, item, count(*) AS shared FROM rare JOIN items USING (gram) GROUP BY ALL
+  SELECT rare.row, items.row AS item, count(*) AS shared FROM rare JOIN items USING (gram)
+  GROUP BY ALL
 ), shares AS (SELECT row, count(*) / any_value(total) AS share FROM rare GROUP BY row)
 SELECT row, min_by(item, (-shared, item)), max(shared), any_value(share)
 FROM hits JOIN shares USING (row) GROUP BY row
@@ -259,71 +260,32 @@ ORDER BY row
 """
 
 
-@dataclass(slots=True)
-class GramIndex:
-    """n-grams of items, and those that rows share: first all items are added, then all rows.
+def _shared(
+    items: _Side, side: _Side, common: int
+) -> tuple[list[tuple[int, int, int, float]], int]:
+    """Return rows with n-grams of items, and how many n-grams were left out as common.
 
-    As in Brown et al. 2020, appendix C, an n-gram that more than `common` items or rows have is of
-    a template or a license and says nothing. Words are those of near duplicates. Memory follows the
-    words of the items, 20 bytes each, and what rows share with them.
+    Of each row the nearest item, how many n-grams they share, and the share of the row's n-grams
+    that any item has. As in Brown et al. 2020, appendix C, an n-gram that more than `common` items
+    or rows have is of a template or a license and says nothing.
     """
+    theirs = items.table()
+    with connect() as connection:
+        connection.register("items", theirs)
+        connection.register("found", side.table(theirs["gram"].to_numpy()))
+        left_out, *hits = connection.execute(_SHARED, {"common": common}).fetchall()
+    return hits, left_out[1]
 
-    width: int
-    common: int
-    _items: list[tuple[int, Hashes]] = field(default_factory=list)
-    _found: list[tuple[int, int, Hashes]] = field(default_factory=list)
-    """Rows, how many n-grams they have, and those of them that items have."""
-    _known: Hashes | None = None
-    """All n-grams of items, sorted, and a last one that none has."""
-    _first_bits: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2**26, np.bool_))
-    """Those with which an n-gram of items begins: they exclude most others at once."""
 
-    def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
-        """Take in the words of an item's texts."""
-        self._items.append((number, self._grams(texts)))
-
-    def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
-        """Take in the words of a row's texts."""
-        if self._known is None:
-            grams = np.concatenate([np.empty(0, np.uint64), *(grams for _, grams in self._items)])
-            self._known = np.sort(np.append(grams, np.uint64(2**64 - 1)))
-            self._first_bits[grams >> _SHIFT] = True
-        grams = self._grams(texts)
-        likely = grams[self._first_bits[grams >> _SHIFT]]
-        found = likely[self._known[np.searchsorted(self._known[:-1], likely)] == likely]
-        if len(found):
-            self._found.append((number, len(grams), found))
-
-    def shared(self) -> tuple[list[tuple[int, int, int, float]], int]:
-        """Return rows with n-grams of items, and how many n-grams were left out as common.
-
-        Of each row the nearest item, how many n-grams they share, and the share of the row's
-        n-grams that any item has.
-        """
-        if not self._found:
-            return [], 0
-        items, of_items = zip(*self._items, strict=True)
-        rows, totals, of_rows = zip(*self._found, strict=True)
-        sizes = list(map(len, of_rows))
-        with connect() as connection:
-            owners = np.repeat(items, list(map(len, of_items)))
-            connection.register(
-                "items", pa.table({"gram": np.concatenate(of_items), "item": owners})
-            )
-            found = {"row": np.repeat(rows, sizes), "total": np.repeat(totals, sizes)}
-            connection.register("found", pa.table({"gram": np.concatenate(of_rows), **found}))
-            left_out, *hits = connection.execute(_SHARED, {"common": self.common}).fetchall()
-        return hits, left_out[1]
-
-    def _grams(self, texts: Iterable[Sequence[str]]) -> Hashes:
-        """Return the hashes of all n-grams of some texts, each once."""
-        parts = [np.empty(0, np.uint64)]
-        for tokens in texts:
-            last = max(len(tokens) - self.width + 1, 0)
-            flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
-            mixed = flat[:last].copy()
-            for offset in range(1, self.width):
-                mixed *= _MIX
-                mixed += flat[offset : offset + last]
-            parts.append(mixed)
-        return np.unique(np.concatenate(parts))
+def _grams(texts: Iterable[Sequence[str]], width: int) -> Hashes:
+    """Return the hashes of all n-grams of some texts, each once."""
+    parts = [np.empty(0, np.uint64)]
+    for tokens in texts:
+        last = max(len(tokens) - width + 1, 0)
+        flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
+        mixed = flat[:last].copy()
+        for offset in range(1, width):
+            mixed *= _MIX
+            mixed += flat[offset : offset + last]
+        parts.append(mixed)
+    return np.unique(np.concatenate(parts))
