@@ -282,11 +282,10 @@ def _call(together: Sequence[_Due]) -> list[list[Any]]:
             make_directory(Path(given["output"]).parent)
         result = call(unit.plan.lab, unit.method, given)
         items = list(result) if isinstance(result, Results) else []
-        is_for_each = unit.stage.is_of_repository and len(items) == len(together)
-        if not is_for_each and len(together) > 1:
-            raise UsageError(f"{unit.stage.name} gave no result of each repository", "Report it")
-        for number, results in enumerate(found):
-            results.append(items[number] if is_for_each else result)
+        if not unit.stage.is_of_repository or len(items) != len(together):
+            items = [result] * len(together)
+        for results, item in zip(found, items, strict=True):
+            results.append(item)
     return found
 
 
