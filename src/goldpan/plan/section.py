@@ -309,7 +309,7 @@ def _field(option: Option, *, is_several: bool) -> tuple[Any, Any]:
     single = single_type(option.hint)
     kind: Any = str if single is Path else single
     kind = kind if option.limits is None else Annotated[kind, option.limits]
-    default = str(option.default) if isinstance(option.default, Path) else option.default
+    default: Any = str(option.default) if isinstance(option.default, Path) else option.default
     least = None
     if option.is_mapping:
         kind, default = dict[str, Any], dict(default or {})
