@@ -298,7 +298,7 @@ def _told(result: StepResult) -> str:
         case "due":
             return f": {named(result.why)}"
         case "failed":
-            return f" failed: {result.problem}. {result.remedy}."
+            return f" failed: {result.trouble}"
         case "skipped":
             return f" skipped: {result.summary}"
     missing = f"; missing: {'; '.join(result.missing)}" if result.missing else ""
