@@ -12,7 +12,7 @@ from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.imports import spare_pandas
 from goldpan.core.log import WORDS
 from goldpan.core.plugins.loading import culprit
-from goldpan.core.remote import push_opened
+from goldpan.core.remote import push_opened, with_addresses
 from goldpan.core.secrets import mask, register_environment
 
 
@@ -51,7 +51,7 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
     except SystemExit as end:
         return end.code
     except GoldpanError as error:
-        _complain(error)
+        _complain(error.reworded(with_addresses(error.problem), with_addresses(error.remedy)))
         return error.exit_code
     except BrokenPipeError:
         return 141

@@ -105,11 +105,13 @@ def trace(
     directory, entry = next(entries, (Path(), None))
     if entry is None:
         names = [directory.name for directory in directories]
-        searched = choices(names) if names else f"{workspace.root}/datasets, which is empty"
+        if not names:
+            remedy = "Run goldpan build, or give --dataset DIR of one that is elsewhere"
+            raise UsageError(f"{workspace.root} holds no dataset", remedy)
         remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
         near = [found for directory in directories for found in _alike(directory, example_id)]
         raise UsageError(
-            f"No example {example_id!r} is in {searched}",
+            f"No example {example_id!r} is in {choices(names)}",
             question(example_id, near, _MOST_ALIKE, cutoff=0) or remedy,
         )
     split, example = entry

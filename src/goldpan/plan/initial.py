@@ -181,7 +181,7 @@ def _value(field: Any, placeholder: str, *, is_needed: bool) -> tuple[str, bool]
         return told[1], True
     decimal = re.search(r"\d\.\d+", about)
     named = (re.search(pattern, about) for pattern in _EXAMPLES_IN_HELP)
-    examples = {
+    examples: dict[Any, Any] = {
         int: 100,
         float: float(decimal[0]) if decimal else 5.0,
         bool: False,

@@ -79,7 +79,7 @@ class StepResult(Result):
     def trouble(self) -> str:
         """The problem with its remedy, or what is missing."""
         if self.problem:
-            return f"{self.problem}. {self.remedy}."
+            return str(GoldpanError(self.problem, self.remedy))
         return "; ".join(self.missing) or self.summary
 
     def changes(self, basis: Mapping[str, Any], root: Path) -> Iterator[str]:

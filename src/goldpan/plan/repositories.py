@@ -69,7 +69,8 @@ def normalize_step(unit: Unit) -> Step:
     """Return how tables are made of the raw replies that are there."""
 
     def ended(results: Results) -> Outcome:
-        entries = sum(rows["entries"] for counts in results for rows in counts.tables.values())
+        (counts,) = results  # of all repositories
+        entries = counts.tables[unit.repo.lower()]["entries"]
         line = f"{count(entries, 'entry')} from the raw replies"
         return outcome(results, unit.plan.lab.layout.table(unit.repo, "entries"), summary=line)
 

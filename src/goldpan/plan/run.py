@@ -157,7 +157,7 @@ class PlanRun:
             summary = f"needs {because.unit}, which {how}"
             self._end(unit.result("skipped", summary=summary, because=because.unit))
             return None
-        with self._failing(unit.result("due")):
+        with self._failing(unit):
             due = self._judge(unit)
             why = due.result.why
             if why and unit.name in self._taken:
@@ -177,7 +177,7 @@ class PlanRun:
         joint = _call_at_once(together) if len(together) > 1 else None
         share = (time.monotonic() - began) / len(together)
         for number, due in enumerate(together):
-            with self._failing(due.result):
+            with self._failing(due.unit, due.result):
                 began = time.monotonic()
                 results = joint[number] if joint else _call([due])[0]
                 seconds = share if joint else time.monotonic() - began
@@ -203,9 +203,10 @@ class PlanRun:
         )
 
     @contextmanager
-    def _failing(self, begun: StepResult) -> Iterator[None]:
+    def _failing(self, unit: Unit, begun: StepResult | None = None) -> Iterator[None]:
         """Record and report what a unit fails with: no unit stops the others."""
         began = time.monotonic()
+        begun = begun or unit.result("due")
         try:
             yield
         except StoppedError:
@@ -213,7 +214,7 @@ class PlanRun:
         except Exception as error:  # noqa: BLE001
             explained = error if isinstance(error, GoldpanError) else explain(error)
             if explained is None:
-                LOG.error("%s", begun.unit, exc_info=error)
+                LOG.error("%s", unit.name, exc_info=error)
                 explained = GoldpanError(
                     f"Goldpan itself failed ({type(error).__name__}: {error})",
                     "Please report it, with what goldpan --log-file FILE run writes",
@@ -221,18 +222,10 @@ class PlanRun:
             remedy = explained.remedy
             if isinstance(explained, TagTakenError):
                 remedy += ". Write {content} into the plan's tag, which differs with the rows"
-            failed = StepResult(
-                unit=begun.unit,
-                stage=begun.stage,
-                subject=begun.subject,
-                state="failed",
-                why=begun.why,
-                ran=True,
-                problem=explained.problem,
-                remedy=remedy,
-                basis=begun.basis,
-                repo=begun.repo,
+            failed = unit.result(
+                "failed", ran=True, why=begun.why, problem=explained.problem, remedy=remedy
             )
+            failed = replace(failed, basis=begun.basis, repo=begun.repo)
             self._keep(failed, time.monotonic() - began)
 
     def _keep(self, result: StepResult, seconds: float) -> None:
@@ -282,11 +275,10 @@ def _call(together: Sequence[_Due]) -> list[list[Any]]:
             make_directory(Path(given["output"]).parent)
         result = call(unit.plan.lab, unit.method, given)
         items = list(result) if isinstance(result, Results) else []
-        is_for_each = unit.stage.is_of_repository and len(items) == len(together)
-        if not is_for_each and len(together) > 1:
-            raise UsageError(f"{unit.stage.name} gave no result of each repository", "Report it")
-        for number, results in enumerate(found):
-            results.append(items[number] if is_for_each else result)
+        if not unit.stage.is_of_repository or len(items) != len(together):
+            items = [result] * len(together)
+        for results, item in zip(found, items, strict=True):
+            results.append(item)
     return found
 
 
@@ -306,7 +298,7 @@ def _told(result: StepResult) -> str:
         case "due":
             return f": {named(result.why)}"
         case "failed":
-            return f" failed: {result.problem}. {result.remedy}."
+            return f" failed: {result.trouble}"
         case "skipped":
             return f" skipped: {result.summary}"
     missing = f"; missing: {'; '.join(result.missing)}" if result.missing else ""

@@ -10,7 +10,7 @@ import types
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from types import EllipsisType, MappingProxyType
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -27,7 +27,7 @@ from pydantic_core import PydanticCustomError
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
 from goldpan.core.values import several
-from goldpan.workspace.options import Option
+from goldpan.workspace.options import Option, single_type
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
@@ -305,34 +305,19 @@ def is_path(option: Option) -> bool:
 
 
 def _field(option: Option, *, is_several: bool) -> tuple[Any, Any]:
-    """Return an option as TOML gives it: its type and its default."""
-    kind: Any = dict[str, Any] if option.is_mapping else _plain(option.typed)
-    default = ... if option.is_required else option.default
-    if get_origin(kind) is tuple:
-        item = _limited(get_args(kind)[0], option)
-        kind = types.GenericAlias(tuple, (item, ...))
-        if not isinstance(default, tuple | EllipsisType):
+    """Return an option as TOML gives it, where paths are texts: its type and its default."""
+    single = single_type(option.hint)
+    kind: Any = str if single is Path else single
+    kind = kind if option.limits is None else Annotated[kind, option.limits]
+    default: Any = str(option.default) if isinstance(option.default, Path) else option.default
+    least = None
+    if option.is_mapping:
+        kind, default = dict[str, Any], dict(default or {})
+    elif is_several or get_origin(option.typed) is tuple:
+        kind, least = types.GenericAlias(tuple, (kind, ...)), 1 if is_several else None
+        if not option.is_required and not isinstance(default, tuple):
             default = () if default is None else (default,)
-    else:
-        kind = _limited(kind, option)
-        if is_several:
-            kind = types.GenericAlias(tuple, (kind, ...))
-            return kind, Field(default=(default,), description=option.help, min_length=1)
-        if option.is_mapping and default is not ...:
-            default = dict(default or {})
-        elif default is None:
-            kind = kind | None
-    if isinstance(default, Path):
-        default = str(default)
-    return kind, Field(default=default, description=option.help)
-
-
-def _limited(kind: Any, option: Option) -> Any:
-    return kind if option.limits is None else Annotated[kind, option.limits]
-
-
-def _plain(kind: Any) -> Any:
-    """Return a type as TOML holds it: paths are texts."""
-    if get_origin(kind) is tuple:
-        return types.GenericAlias(tuple, (_plain(get_args(kind)[0]), ...))
-    return str if kind is Path else kind
+    elif default is None:
+        kind = kind | None
+    default = ... if option.is_required else default
+    return kind, Field(default=default, description=option.help, min_length=least)

@@ -20,7 +20,7 @@ from goldpan.core.values import LOCAL, Execution, Positive, file_paths, several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.options import DatasetName, Names, call, options_of
-from goldpan.workspace.repositories import find_dataset, known_repositories
+from goldpan.workspace.repositories import find_dataset, known_repositories, paired_layout
 
 Answer = Literal["best", "likely", "first", "all", "reviewed"]
 Texts = Literal["as-mined", "before-fix"]
@@ -174,7 +174,7 @@ class Build(Group):
         recipe, plan = find_recipe(family), SplitPlan.parse(rows.split, rows.seed)
         names = known_repositories(lab.layout, repos, "tables")
         directory = Path(output) if output else lab.layout.dataset(family)
-        layout = lab.layout.by_rules(rows.rules)
+        layout = paired_layout(lab.layout, names, rows.rules)
         required = several(rows.require)
         request = BuildRequest(
             recipe.family.name,

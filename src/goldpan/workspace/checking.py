@@ -71,7 +71,10 @@ def check(
     with self.reporting() as reporter:
         checked = replace(check_workspace(layout, reporter), repaired=repaired)
     if not checked.files and not (layout.root / CONFIG_FILE).exists():
-        raise UsageError(f"{layout.root} holds no file of a workspace", "Give a workspace")
+        raise UsageError(
+            f"{layout.root} holds no file of a workspace",
+            "Give the directory that is named with --workspace, or mine into it first",
+        )
     return checked
 
 

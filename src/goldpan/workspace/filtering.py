@@ -11,7 +11,7 @@ from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.options import Changes
-from goldpan.workspace.repositories import known_repositories
+from goldpan.workspace.repositories import known_repositories, paired_layout
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +116,8 @@ def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explana
     """
     from goldpan.lineage.explain import explain
 
-    return explain(existing(self.layout).by_rules(rules), subject)
+    layout = existing(self.layout)
+    return explain(paired_layout(layout, layout.repositories("tables"), rules), subject)
 
 
 def near_duplicates(
@@ -154,7 +155,7 @@ def choose_profile(
     from goldpan.filters.stored import find_profile
 
     names = known_repositories(self.layout, repos, "tables")
-    layout = self.layout.by_rules(rules)
+    layout = paired_layout(self.layout, names, rules)
     return layout, names, find_profile(layout, names, str(profile), settings)
 
 

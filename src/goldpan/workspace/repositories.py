@@ -47,6 +47,18 @@ def known_repositories(
     return names
 
 
+def paired_layout(layout: WorkspaceLayout, repos: Iterable[str], rules: str) -> WorkspaceLayout:
+    """Return where the pairs of repositories by some rules lie; raises `UsageError` for no rules.
+
+    Those of a plugin that is not loaded are known where a repository was paired by them.
+    """
+    if rules != layout.rules and not any(rules in layout.paired_by(repo) for repo in repos):
+        from goldpan.miners.pairing import find_rules
+
+        find_rules(rules)
+    return layout.by_rules(rules)
+
+
 def _name_of(text: str, held: Iterable[str]) -> str:
     """Return the name of a repository; one without its owner is told of those that are there."""
     try:
@@ -143,6 +155,7 @@ def table_path(self: OpenWorkspace, source: Path | str | Dataset) -> Path:
 
     A path that is there comes before a name.
     """
+    from goldpan.datasets.provenance import finished_datasets
     from goldpan.workspace.dataset import Dataset, find_directory
 
     if isinstance(source, Dataset):
@@ -152,5 +165,8 @@ def table_path(self: OpenWorkspace, source: Path | str | Dataset) -> Path:
         found = find_directory(source)
     if not found.exists():
         remedy = "Give a dataset's name or directory, or the path of a table's file"
-        raise UsageError(f"There is no dataset or file {source}", remedy)
+        built = [path.name for path in finished_datasets(self.layout)]
+        raise UsageError(
+            f"There is no dataset or file {source}", question(str(source), built, _MOST) or remedy
+        )
     return found

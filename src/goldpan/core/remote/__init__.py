@@ -62,6 +62,13 @@ def open_address(text: str | Path) -> Path:
     return root
 
 
+def with_addresses(text: str) -> str:
+    """Return a text that names opened workspaces by their addresses, though not files in them."""
+    for root, mirror in _opened.items():
+        text = re.sub(rf"{re.escape(str(root))}(?![\w/])", mirror.address, text)
+    return text
+
+
 def push_opened() -> None:
     """Push what changed in the mirrors that this process opened."""
     for mirror in _opened.values():
