@@ -38,15 +38,6 @@ class EvaluationFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A file that was written."""
-
-    output: Path
-    size: int
-    """Bytes."""
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
@@ -65,7 +56,8 @@ class ComparisonReport(Result):
     left_out: Sequence[str]
     summary: Sequence[str]
     warnings: Sequence[str]
-    files: tuple[WrittenFile, ...]
+    files: tuple[Path, ...]
+    """That were written."""
 
 
 def report_comparison(
@@ -133,14 +125,13 @@ def _described(system: System) -> dict[str, Any]:
 
 def _write_files(
     files: EvaluationFiles, make: Callable[[], Report], tables: Callable[[], Iterable[ReportTable]]
-) -> tuple[WrittenFile, ...]:
+) -> tuple[Path, ...]:
     """Write a report in the forms that are wanted; LaTeX has the tables alone."""
-    written = []
     if files.page:
-        written.append(_write(evaluation_page(make()), files.page))
+        write_page(evaluation_page(make()), files.page)
     if files.latex:
-        written.append(_write(latex_tables(tables()), files.latex))
-    return tuple(written)
+        write_page(latex_tables(tables()), files.latex)
+    return tuple(filter(None, (files.page, files.latex)))
 
 
 def evaluation_page(report: Report) -> str:
@@ -148,8 +139,3 @@ def evaluation_page(report: Report) -> str:
     return document_page(
         report, kicker="Evaluation report", made="from stored results; the same give the same page."
     )
-
-
-def _write(text: str, output: Path) -> WrittenFile:
-    write_page(text, output)
-    return WrittenFile(output, len(text.encode()))

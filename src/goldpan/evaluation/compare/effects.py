@@ -55,80 +55,28 @@ def _named(effect: float | None, limits: tuple[float, float, float]) -> Magnitud
 
 
 @dataclass(frozen=True, slots=True)
-class Overfitting:
-    """Test minus training, averaged over test sets (Equation 1); below 0 is worse on test."""
-
-    mean: float
-    sd: float | None
-    """Over test sets; None with one."""
-    test_sets: int
-
-
-@dataclass(frozen=True, slots=True)
 class Degradation:
-    """Test minus validation; below 0 is worse on test."""
+    """How far test sets score below or above validation sets."""
 
     difference: float
-    test: Literal["difference", "welch t", "mann-whitney u"]
-    """`difference` where one of them is a single score, so nothing can be tested."""
-    p: float | None
-    eta_squared: float | None
-    eta_magnitude: Magnitude | None
-    cohen_d: float | None
-    d_magnitude: Magnitude | None
+    """Test minus validation; below 0 is worse on test."""
+    p: float
+    eta_squared: float
+    eta_magnitude: Magnitude
 
 
-def overfitting(training: float, test: Sequence[float]) -> Overfitting:
-    """Return how much better or worse test sets are than the training set."""
-    scores = _finite(test)
-    return Overfitting(
-        mean=float((scores - _finite([training])[0]).mean()),
-        sd=float(scores.std(ddof=1)) if scores.size > 1 else None,
-        test_sets=scores.size,
-    )
+def degradation(validation: Sequence[float], test: Sequence[float]) -> Degradation:
+    """Compare at least two scores each of validation sets or folds, and of test sets.
 
-
-def degradation(
-    validation: Sequence[float], test: Sequence[float], *, alpha: float = 0.05, ranks: bool = False
-) -> Degradation:
-    """Compare scores of validation sets or folds with those of test sets.
-
-    With several of both: Welch's t test where both pass as normal, else, or where `ranks`
-    demands it, Mann-Whitney's U, exact for few values without ties. Effect sizes come whatever
-    p says.
+    By Mann-Whitney's U, exact for few values without ties.
     """
-    before, after = _finite(validation), _finite(test)
-    difference = float(after.mean() - before.mean())
-    if min(before.size, after.size) < 2:
-        return Degradation(difference, "difference", None, None, None, None, None)
-    stats = scipy_stats()
-    result = stats.mannwhitneyu(after, before)
-    eta = eta_squared(float(result.statistic), after.size, before.size)
-    d = cohen_d(after, before)
-    normal = not ranks and all(_normal(values, alpha / 2) for values in (before, after))
-    p = float(stats.ttest_ind(after, before, equal_var=False).pvalue if normal else result.pvalue)
-    return Degradation(
-        difference=difference,
-        test="welch t" if normal else "mann-whitney u",
-        p=p,
-        eta_squared=eta,
-        eta_magnitude=eta_magnitude(eta),
-        cohen_d=d,
-        d_magnitude=magnitude(d),
-    )
-
-
-def _normal(values: Floats, alpha: float) -> bool:
-    if values.size < 3 or np.ptp(values) == 0:
-        return False
-    return float(scipy_stats().shapiro(values).pvalue) >= alpha
-
-
-def _finite(scores: Sequence[float]) -> Floats:
-    values = np.asarray(scores, dtype=np.float64)
-    if not values.size or not np.isfinite(values).all():
+    before, after = (np.asarray(scores, dtype=np.float64) for scores in (validation, test))
+    if min(before.size, after.size) < 2 or not np.isfinite([*before, *after]).all():
         raise StatisticsError(
-            f"Of {values.size} scores, {int((~np.isfinite(values)).sum())} are not numbers",
-            "Give the score of each data set or fold, at least one",
+            f"{before.size} scores of validation and {after.size} of test cannot be compared",
+            "Give at least two finite scores of each",
         )
-    return values
+    result = scipy_stats().mannwhitneyu(after, before)
+    eta = eta_squared(float(result.statistic), after.size, before.size)
+    difference = float(after.mean() - before.mean())
+    return Degradation(difference, float(result.pvalue), eta, eta_magnitude(eta))

@@ -230,18 +230,20 @@ def _file_scores(compared: FileComparison) -> ReportTable:
 
 
 def _drift(compared: FileComparison) -> Iterator[Content]:
-    over: list[Row] = []
-    down: list[Row] = []
-    for drift in compared.drift:
-        start = {"task": drift.task, "model": drift.model, "metric": drift.metric}
-        if drift.overfitting is not None:
-            over.append({**start, **asdict(drift.overfitting)})
-        if drift.degradation is not None:
-            down.append({**start, **asdict(drift.degradation)})
-    if over:
-        yield folded(ReportTable.of("Overfitting (test - training)", over))
-    if down:
-        yield folded(ReportTable.of("Degradation (test - validation)", down))
+    if compared.drift:
+        rows = (
+            {
+                **asdict(drift),
+                "test - train": _less(drift.test, drift.train),
+                "test - validation": _less(drift.test, drift.validation),
+            }
+            for drift in compared.drift
+        )
+        yield folded(ReportTable.of("Train and validation against test", rows))
+
+
+def _less(test: float, before: float | None) -> float | None:
+    return None if before is None else test - before
 
 
 def _rows_by_task(
