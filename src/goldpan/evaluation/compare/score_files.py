@@ -7,8 +7,8 @@ object with the list under `rows`. Three layouts are told by their columns (docs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -114,9 +114,7 @@ def read_scores(path: Path) -> ScoreFile:
             "known layout",
             f"Name the columns of one: {layouts}",
         )
-    scores: dict[Key, float] = {}
-    counts: dict[Key, dict[str, Confusion]] = {}
-    predictions: dict[Key, dict[str, Prediction]] = {}
+    content: dict[Key, dict[str, Any]] = {}
     trainings: dict[Key, str] = {}
     for number, values in rows:
         place = f"Row {number} of {path}"
@@ -124,27 +122,23 @@ def read_scores(path: Path) -> ScoreFile:
         key = Key(row.model, row.task, row.part, row.project, row.fold, row.seed)
         if row.training:
             trainings[key] = row.training
-        if isinstance(row, _Score):
-            _require_new(place, key, scores, "a score")
-            scores[key] = row.score
-        elif isinstance(row, _Counts):
-            labels = counts.setdefault(key, {})
-            _require_new(place, row.label, labels, "counts")
-            labels[row.label] = Confusion(row.tp, row.fp, row.tn, row.fn)
-            if not labels[row.label].size:
-                raise EvaluationError(f"{place} counts nothing", "Take the row out")
-        elif isinstance(row, _Answer):
-            answered = predictions.setdefault(key, {})
-            _require_new(place, row.id, answered, "an answer")
-            answered[row.id] = Prediction(row.id, row.truth, row.answer, row.document)
-    return ScoreFile(
-        path,
-        layout,
-        scores,
-        counts,
-        {key: tuple(rows[id_] for id_ in sorted(rows)) for key, rows in predictions.items()},
-        trainings,
-    )
+        name, value = _NAMED[layout](row)
+        if name in (own := content.setdefault(key, {})):
+            raise EvaluationError(
+                f"{place} repeats the model, task, part, project, fold, seed and {layout[:-1]} of"
+                " another",
+                "Keep one of them, or tell them apart by the column seed or fold",
+            )
+        own[name] = value
+        if isinstance(value, Confusion) and not value.size:
+            raise EvaluationError(f"{place} counts nothing", "Take the row out")
+    file = ScoreFile(path, layout, {}, {}, {}, trainings)
+    if layout == "counts":
+        return replace(file, counts=content)
+    if layout == "scores":
+        return replace(file, scores={key: own[""] for key, own in content.items()})
+    rows_by_id = {key: tuple(own[id_] for id_ in sorted(own)) for key, own in content.items()}
+    return replace(file, predictions=rows_by_id)
 
 
 _SHARES = {"accuracy", "auc", "auprc", "auroc", "f", "f1", "f2", "jaccard", "precision", "recall"}
@@ -200,6 +194,12 @@ class _Answer(_Row):
     document: _Text = ""
 
 
+_NAMED: Mapping[Layout, Callable[[Any], tuple[str, Any]]] = {
+    "scores": lambda row: ("", row.score),
+    "counts": lambda row: (row.label, Confusion(row.tp, row.fp, row.tn, row.fn)),
+    "predictions": lambda row: (row.id, Prediction(row.id, row.truth, row.answer, row.document)),
+}
+"""What tells a row from others of its run, and what it says."""
 _ROWS: Mapping[Layout, type[_Row]] = {"scores": _Score, "counts": _Counts, "predictions": _Answer}
 
 
@@ -225,15 +225,6 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
         raise EvaluationError(
             f"{place} has {str(first['input'])[:40]!r} as its {name}", first["msg"]
         ) from None
-
-
-def _require_new(place: str, key: object, values: Mapping[Any, Any], noun: str) -> None:
-    if key in values:
-        raise EvaluationError(
-            f"{place} gives {noun} of the same model, task, part, project, fold, seed and row"
-            " again",
-            "Keep one of them, or tell them apart by the column seed or fold",
-        )
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -71,8 +71,6 @@ def make_report(
     ]
     return Report(
         title=f"{title}: {heading}" if title else heading,
-        lead="",
-        facts=(),
         summary=(*words.sentences(compared), *added_sentences(compared)),
         warnings=words.warnings(compared),
         sections=tuple(section for section in sections if section is not None and section.content),
@@ -95,8 +93,6 @@ def file_report(compared: FileComparison) -> Report:
     )
     return Report(
         title=f"{len(comparison.models)} models from {compared.file.path.name}",
-        lead="",
-        facts=(),
         summary=file_sentences(compared),
         warnings=tuple(file_warnings(compared)),
         sections=tuple(section for section in sections if section.content),
