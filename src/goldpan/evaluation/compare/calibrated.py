@@ -13,12 +13,14 @@ from itertools import combinations
 
 import numpy as np
 
-from goldpan.evaluation.compare.over_sources import FEWEST_SOURCES, Common, compare_over_sources
-from goldpan.evaluation.compare.resampling import (
+from goldpan.evaluation.compare.paired_tests import (
+    FEWEST_SOURCES,
     ROUNDS,
+    Common,
     Contributions,
     PairsTest,
     compare_on_rows,
+    compare_over_sources,
     contributions,
     sides,
 )
