@@ -157,7 +157,6 @@ class Comparison:
     """By place."""
     pairs: tuple[ComparedPair, ...]
     """By places of the first, then of the second."""
-    notes: tuple[str, ...] = ()
     schema: int = SCHEMA
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -23,9 +23,6 @@ from goldpan.evaluation.compare.question import (
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.units import MANY_PROJECTS
-
-_MOST_NAMED = 4
 
 
 def compare_stored(
@@ -114,7 +111,6 @@ def _compare(
         return replace(result, comparison=comparison, new_tasks=new_tasks)
     intervals = mean_intervals(systems, evidence)
     comparison, new_tasks = question.answer(scores, evidence, metrics, intervals)
-    comparison = replace(comparison, notes=tuple(_few_projects(result, scores.tasks)))
     return replace(result, comparison=comparison, new_tasks=new_tasks)
 
 
@@ -150,19 +146,6 @@ def mean_intervals(
             )
             intervals[system.name] = (mean - low, mean + high)
     return intervals
-
-
-def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[str]:
-    """Yield a note on the tasks that name too few projects to draw whole ones."""
-    counts = {name: result.first_run(name).scores.projects for name in tasks}
-    few = {name: count for name, count in counts.items() if 1 < count < MANY_PROJECTS}
-    if few:
-        named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
-        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
-        yield (
-            f"Tests have fewer than {MANY_PROJECTS} projects: {named}{more}; answers hold on new "
-            "rows of these projects, and others may differ"
-        )
 
 
 def _undefined(run: RunRecord) -> str:
