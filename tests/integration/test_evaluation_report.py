@@ -190,7 +190,8 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
     assert 0 < len(rows) <= 3
     for row in rows:
         assert row["text"]
-        assert best in str(row["answered"]) or "all" in str(row["answered"])
+        assert row["answered"] != row["right"]
+        assert re.fullmatch(r"[123] of 3", str(row["models that answered so"]))
     margins = [float(re.findall(r"[-+][\d.]+", str(row["why"]))[0]) for row in rows]
     assert margins == sorted(margins, reverse=True)
     assert not any(isinstance(block, Fold) and block.open for block in content)
@@ -402,8 +403,6 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     (row,) = table.rows
     cells = dict(zip(table.columns, row, strict=True))
     assert (cells["model"], cells["issues"], cells["resolved"]) == ("a", 4, 0.5)
-    assert (cells["exact match"], cells["resolved, not exact"]) == (0.25, 1)
-    assert cells["separation"] == 0.5
-    assert cells["CodeBLEU, not resolved"] == 0.6
+    assert (cells["exact match"], cells["separation"]) == (0.25, 0.5)
     predictions.write_bytes(b"others")
     assert read_resolved(predictions.parent) is None

@@ -117,7 +117,6 @@ def compare_by_name(
         f" {deviation} deviation",
         alpha=alpha,
         rope=rope,
-        samples=samples,
         seed=seed,
     )
     central: Central = "mean" if result.all_normal else "median"
@@ -171,7 +170,6 @@ def _frequentist(values: Floats, result: Any, alpha: float, method: NamedMethod)
         alpha=alpha,
         omnibus=None if two else result.omnibus,
         omnibus_p=None if two else overall,
-        critical_difference=None if result.cd is None else float(result.cd),
     )
     return Verdicts(test, central, of, _effects(result, -1))
 

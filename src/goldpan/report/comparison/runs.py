@@ -187,18 +187,13 @@ def _resolved_rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
 
 
 def _resolved(scores: PatchScores) -> Row:
-    share, right, wrong = scores.resolved, scores.right, scores.wrong
-    exact = right.exact + wrong.exact
+    share, exact = scores.resolved, scores.right.exact + scores.wrong.exact
     return {
         "issues": scores.instances,
         "resolved": share.value,
         "95 % interval": None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
         "exact match": exact / scores.instances if scores.instances else None,
         "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
-        "CodeBLEU, resolved": right.codebleu,
-        "CodeBLEU, not resolved": wrong.codebleu,
-        "resolved, not exact": right.patches - right.exact,
-        "exact, not resolved": wrong.exact,
         "separation": scores.separation,
     }
 
