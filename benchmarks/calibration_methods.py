@@ -13,8 +13,7 @@ import numpy as np
 
 from benchmarks.null_models import Drawn
 from goldpan.evaluation.compare.calibrated import Criteria, answer_on_new_rows, answer_on_new_tasks
-from goldpan.evaluation.compare.effects import degradation
-from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
+from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name, degradation
 from goldpan.evaluation.compare.paired_tests import contributions, holm
 from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
 

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.result import json_data
-from goldpan.evaluation.compare.effects import cohen_d
-from goldpan.evaluation.compare.methods import NamedMethod, autoranked, compare_by_name
+from goldpan.evaluation.compare.methods import NamedMethod, autoranked, cohen_d, compare_by_name
 from goldpan.evaluation.compare.paired_tests import holm
 from goldpan.evaluation.compare.scores import (
     Floats,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from goldpan.evaluation.compare.effects import degradation, eta_magnitude, eta_squared, magnitude
+from goldpan.evaluation.compare.methods import degradation, eta_magnitude, eta_squared, magnitude
 
 pytest.importorskip("scipy")
 

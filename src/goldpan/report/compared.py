@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import UsageError
+from goldpan.core.imports import load
 from goldpan.core.result import Result
+from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
@@ -24,9 +27,8 @@ from goldpan.report.comparison.make import (
     paper_tables,
 )
 from goldpan.report.comparison.rows import SECTIONS
-from goldpan.report.document import Report, ReportTable
+from goldpan.report.document import Report, ReportTable, formatted, number_columns
 from goldpan.report.html import document_page, write_page
-from goldpan.report.latex import latex_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +141,55 @@ def evaluation_page(report: Report) -> str:
     return document_page(
         report, kicker="Evaluation report", made="from stored results; the same give the same page."
     )
+
+
+_COMMANDS = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "\N{EN DASH}": "--",
+        "±": r"$\pm$",
+        "…": r"\ldots{}",
+        "⟨": r"$\langle$",
+        "⟩": r"$\rangle$",
+        "[": "{[}",  # which the line break before it would take as an argument
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    }
+)
+_LONGEST_PRINTED = 120
+
+
+def latex_tables(tables: Iterable[ReportTable]) -> str:
+    """Return tables for a paper; they go on over pages, as pandas writes them."""
+    frame = load("pandas", "LaTeX", UsageError).DataFrame
+    parts = ["% \\usepackage{booktabs,longtable,textcomp} and \\usepackage[T1]{fontenc}\n"]
+    for number, table in enumerate(tables, 1):
+        rows = [
+            [
+                f"\\textbf{{{latex_text(formatted(cell))}}}"
+                if (at, column) in table.strong
+                else latex_text(formatted(cell))
+                for column, cell in enumerate(row)
+            ]
+            for at, row in enumerate(table.rows)
+        ]
+        sides = number_columns(table.rows, len(table.columns))
+        text = frame(rows, columns=[latex_text(name) for name in table.columns]).to_latex(
+            index=False,
+            longtable=True,
+            caption=f"{latex_text(table.title)}. {latex_text(table.note, 2_000)}",
+            label=f"tab:goldpan-{number}",
+            column_format="".join("r" if number else "l" for number in sides),
+        )
+        parts.append(text)
+    return "\n".join(parts)
+
+
+def latex_text(text: str, most: int = _LONGEST_PRINTED) -> str:
+    """Return a text in one line, escaped for LaTeX."""
+    return line(text, most).translate(_COMMANDS)
