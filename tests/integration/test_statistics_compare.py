@@ -60,7 +60,7 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
         ([("a", "t", 0.1), ("a", "t", 0.2)], "a has two scores on t with seed 1"),
         ([("a", "t", 0.1)], "needs two models .*, there is a"),
         ([], "needs two models .*, there is none"),
-        ([("a", "t", 0.1), ("b", "u", 0.2)], "b has no f1 on t"),
+        ([("a", "t", 0.1), ("b", "u", 0.2)], "a has no f1 on u"),
     ],
 )
 def test_scores_that_cannot_be_compared_are_refused(
