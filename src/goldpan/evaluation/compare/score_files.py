@@ -1,22 +1,21 @@
 """Reads scores, confusion counts or predictions that were made elsewhere.
 
-Any table that Goldpan reads (`datasets/table_files.py`), such as CSV with a header; JSON may be an
-object with the list under `rows`. Three layouts are told by their columns (docs/reports.md).
+Any table that Goldpan reads (`datasets/table_files.py`), such as CSV with a header. Three layouts
+are told by their columns (docs/reports.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.table_files import form_of, open_text, table_rows
+from goldpan.datasets.table_files import form_of, table_rows
 from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.evaluation.metrics.estimate import Confusion
 
@@ -229,23 +228,7 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield rows with their numbers; the first below the header of a CSV file is 2."""
-    is_json = path.suffix.lower() == ".json"
-    rows: Iterable[Any] = _json_rows(path) if is_json else table_rows(path)
-    for number, row in enumerate(rows, 2 if form_of(path) in ("csv", "tsv") else 1):
-        if not isinstance(row, dict):
-            raise EvaluationError(
-                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
-            )
+    first = 2 if form_of(path) in ("csv", "tsv") else 1
+    for number, row in enumerate(table_rows(path), first):
         if any(str(value).strip() for value in row.values()):
             yield number, {str(name).strip().lower(): value for name, value in row.items()}
-
-
-def _json_rows(path: Path) -> list[Any]:
-    with open_text(path) as file:
-        data = orjson.loads(file.read())
-    rows = data.get("rows") if isinstance(data, dict) else data
-    if not isinstance(rows, list):
-        raise EvaluationError(
-            f"{path} holds no list", "Give a list of objects, or an object with it under rows"
-        )
-    return rows
