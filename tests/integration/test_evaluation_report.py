@@ -23,7 +23,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import EvaluationFiles, evaluation_page, report_comparison
+from goldpan.report.compared import evaluation_page, report_comparison
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
     Content,
@@ -304,8 +304,8 @@ def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path)
     made = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".tex")))
-        written = report_comparison(six, compared(six), load_tasks(), files).files
+        page, latex = tmp_path / name / "r.html", tmp_path / name / "r.tex"
+        written = report_comparison(six, compared(six), load_tasks(), page, latex).files
         made.append([file.read_bytes() for file in written])
     assert made[0] == made[1]
 

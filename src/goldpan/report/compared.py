@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,6 @@ from goldpan.report.html import document_page, write_page
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationFiles:
-    """The files of a report; None leaves one out."""
-
-    page: Path | None = None
-    latex: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
@@ -66,16 +58,18 @@ def report_comparison(
     workspace: WorkspaceLayout,
     result: ComparisonResult,
     tasks: Mapping[str, Task],
-    files: EvaluationFiles,
+    page: Path | None = None,
+    latex: Path | None = None,
     title: str = "",
 ) -> ComparisonReport:
-    """Write the files on a comparison of stored runs, and return both.
+    """Write a comparison of stored runs as HTML and its tables as LaTeX, where that is wanted.
 
     The same runs give the same bytes. Raises `WorkspaceError` where a file cannot be written.
     """
-    written = _write_files(
-        files, lambda: make_report(workspace, result, tasks, title), lambda: paper_tables(result)
-    )
+    if page:
+        write_page(evaluation_page(make_report(workspace, result, tasks, title)), page)
+    if latex:
+        write_page(latex_tables(paper_tables(result)), latex)
     facts = {
         "tasks": [
             {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
@@ -94,13 +88,18 @@ def report_comparison(
         [*result.block.left_out, *result.without_value],
         [*words.sentences(result), *added_sentences(result)],
         words.warnings(result),
-        written,
+        tuple(filter(None, (page, latex))),
     )
 
 
-def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> ComparisonReport:
-    """Write the files on a comparison of scores from elsewhere, and return both."""
-    written = _write_files(files, lambda: file_report(result), lambda: file_tables(result))
+def report_file_comparison(
+    result: FileComparison, page: Path | None = None, latex: Path | None = None
+) -> ComparisonReport:
+    """Write a comparison of scores from elsewhere as that of stored runs is written."""
+    if page:
+        write_page(evaluation_page(file_report(result)), page)
+    if latex:
+        write_page(latex_tables(file_tables(result)), latex)
     return ComparisonReport(
         "",
         result.metric,
@@ -111,7 +110,7 @@ def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> Co
         result.left_out,
         file_sentences(result),
         list(file_warnings(result)),
-        written,
+        tuple(filter(None, (page, latex))),
     )
 
 
@@ -123,17 +122,6 @@ def _described(system: System) -> dict[str, Any]:
         "tasks": len(system.runs),
         "runs": [str(run.directory) for run in system.every()],
     }
-
-
-def _write_files(
-    files: EvaluationFiles, make: Callable[[], Report], tables: Callable[[], Iterable[ReportTable]]
-) -> tuple[Path, ...]:
-    """Write a report in the forms that are wanted; LaTeX has the tables alone."""
-    if files.page:
-        write_page(evaluation_page(make()), files.page)
-    if files.latex:
-        write_page(latex_tables(tables()), files.latex)
-    return tuple(filter(None, (files.page, files.latex)))
 
 
 def evaluation_page(report: Report) -> str:
