@@ -13,10 +13,8 @@ import numpy as np
 
 from benchmarks.null_models import Drawn
 from goldpan.evaluation.compare.calibrated import Criteria, answer_on_new_rows, answer_on_new_tasks
-from goldpan.evaluation.compare.effects import degradation
-from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
-from goldpan.evaluation.compare.over_sources import holm
-from goldpan.evaluation.compare.resampling import contributions
+from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name, degradation
+from goldpan.evaluation.compare.paired_tests import contributions, holm
 from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
 
 ALPHA = 0.05
@@ -101,7 +99,7 @@ def seeds_shuffled(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     return _significant(pairs, ps, sides)
 
 
-def folds_and_projects(ranks: bool, random: np.random.Generator) -> bool:
+def folds_and_projects(random: np.random.Generator) -> bool:
     """Return whether S8 finds a loss from ten folds to seven projects where there is none.
 
     Folds hold 100 rows each; projects hold 20 to 400 and differ in how hard they are.
@@ -111,8 +109,8 @@ def folds_and_projects(ranks: bool, random: np.random.Generator) -> bool:
     sizes = random.integers(20, 400, 7)
     hard = 1 / (1 + np.exp(-(math.log(base / (1 - base)) + random.normal(0, 0.4, 7))))
     projects = random.binomial(sizes, hard) / sizes
-    p = degradation(folds.tolist(), projects.tolist(), ranks=ranks).p
-    return p is not None and p < ALPHA
+    p = degradation(folds.tolist(), projects.tolist()).p
+    return p < ALPHA
 
 
 METHODS: Mapping[str, Decide] = {

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from goldpan.evaluation.compare.calibrated import Criteria, answer_questions
-from goldpan.evaluation.compare.evidence import TaskAnswers, task_evidence
+from goldpan.evaluation.compare.evidence import ExampleNumbers, TaskAnswers, task_evidence
 from goldpan.evaluation.compare.result import ComparedPair
 from goldpan.evaluation.metrics.estimate import Floats, Whole, estimate, mean_of, means, resample
 from goldpan.evaluation.units import Units, units_of
@@ -73,9 +73,12 @@ def coverage(
 def _difference(answers: Floats, units: Units, seed: int) -> ComparedPair:
     """Return what a comparison on new rows says of two models."""
     columns = {
-        f"m{at}": [np.column_stack([own, np.ones(len(own))])] for at, own in enumerate(answers)
+        f"m{at}": [
+            ExampleNumbers((), units, np.column_stack([own, np.ones(len(own))]), mean_of(0, 1))
+        ]
+        for at, own in enumerate(answers)
     }
-    task = TaskAnswers("t", "t", units, columns, dict.fromkeys(columns, ""), mean_of(0, 1))
+    task = TaskAnswers("t", "t", columns, dict.fromkeys(columns, ""))
     criteria = Criteria(seed=seed, rounds=499)
     evidence = task_evidence([task])
     assert not isinstance(evidence, str)

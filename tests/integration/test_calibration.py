@@ -14,8 +14,11 @@ from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.intervals import coverage
 from benchmarks.null_models import Cell, draw, macro_f1, mean_of
 from goldpan.evaluation.compare.calibrated import Criteria, answer_questions, new_tasks_by_scores
-from goldpan.evaluation.compare.over_sources import compare_over_sources
-from goldpan.evaluation.compare.resampling import compare_on_rows, contributions
+from goldpan.evaluation.compare.paired_tests import (
+    compare_on_rows,
+    compare_over_sources,
+    contributions,
+)
 from goldpan.evaluation.compare.scores import (
     BINS,
     Floats,

@@ -86,7 +86,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -
     assert ranking.decision("good", "bad") == "better"
     # They answer alike, row by row; 200 rows are too few to show that they are.
     assert ranking.decision("good", "twin") == "undecided"
-    assert any("projects: requirement_type (2)" in note for note in ranking.notes)
+    assert any("projects: requirement_type (2)" in text for text in warnings(result))
     assert result.new_tasks is not None
     assert result.new_tasks.test.name == "none"
     assert "needs at least 3" in result.new_tasks.test.why

@@ -97,7 +97,7 @@ def test_files_are_written_where_they_are_wanted(root: Path, tmp_path: Path) -> 
     paths = {name: tmp_path / f"deep/r.{end}" for name, end in _FILES.items()}
     options = [text for name, path in paths.items() for text in (f"--{name}", path)]
     result = run_json("compare", "--workspace", root, *options)
-    assert [file["output"] for file in result["files"]] == [str(path) for path in paths.values()]
+    assert result["files"] == [str(path) for path in paths.values()]
     page, latex = (path.read_text(encoding="utf-8") for path in paths.values())
     assert "<h1>3 models on 6 tasks</h1>" in page
     assert r"\toprule" in latex

@@ -23,7 +23,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import EvaluationFiles, evaluation_page, report_comparison
+from goldpan.report.compared import evaluation_page, report_comparison
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
     Content,
@@ -190,7 +190,8 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
     assert 0 < len(rows) <= 3
     for row in rows:
         assert row["text"]
-        assert best in str(row["answered"]) or "all" in str(row["answered"])
+        assert row["answered"] != row["right"]
+        assert re.fullmatch(r"[123] of 3", str(row["models that answered so"]))
     margins = [float(re.findall(r"[-+][\d.]+", str(row["why"]))[0]) for row in rows]
     assert margins == sorted(margins, reverse=True)
     assert not any(isinstance(block, Fold) and block.open for block in content)
@@ -293,10 +294,9 @@ def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path)
     made = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".tex")))
-        written = report_comparison(six, compared(six), load_tasks(), files).files
-        assert [file.size for file in written] == [file.output.stat().st_size for file in written]
-        made.append([file.output.read_bytes() for file in written])
+        page, latex = tmp_path / name / "r.html", tmp_path / name / "r.tex"
+        written = report_comparison(six, compared(six), load_tasks(), page, latex).files
+        made.append([file.read_bytes() for file in written])
     assert made[0] == made[1]
 
 
@@ -393,8 +393,6 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     (row,) = table.rows
     cells = dict(zip(table.columns, row, strict=True))
     assert (cells["model"], cells["issues"], cells["resolved"]) == ("a", 4, 0.5)
-    assert (cells["exact match"], cells["resolved, not exact"]) == (0.25, 1)
-    assert cells["separation"] == 0.5
-    assert cells["CodeBLEU, not resolved"] == 0.6
+    assert (cells["exact match"], cells["separation"]) == (0.25, 0.5)
     predictions.write_bytes(b"others")
     assert read_resolved(predictions.parent) is None

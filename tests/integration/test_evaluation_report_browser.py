@@ -13,7 +13,7 @@ from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.scores import RunScore, score_matrix
 from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.record import read_runs
-from goldpan.report.compared import EvaluationFiles, report_comparison
+from goldpan.report.compared import report_comparison
 from goldpan.report.comparison.picture import draw
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, assert_still, needs_chromium, open_folds
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = read_runs(workspace)
     result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     output = root / "report.html"
-    report_comparison(workspace, result, load_tasks(), EvaluationFiles(page=output))
+    report_comparison(workspace, result, load_tasks(), output)
     return output
 
 
@@ -124,7 +124,7 @@ def test_a_report_on_one_task_fits_on_three_screens(browser: Browser, tmp_path: 
     runs = read_runs(workspace)
     result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     output = tmp_path / "report.html"
-    report_comparison(workspace, result, load_tasks(), EvaluationFiles(page=output))
+    report_comparison(workspace, result, load_tasks(), output)
     browser.open(output, 1600, 1000)
     assert browser.ask("document.querySelectorAll('.plot img').length") >= 1
     assert browser.ask("document.documentElement.scrollHeight") <= 3_000

@@ -220,7 +220,7 @@ def test_examples_show_their_evidence(tmp_path: Path) -> None:
     text = Reader(page).text
     assert "Reference answer member 2021-02-01 The pan leaks." in text
     assert "The whole dialogue: 1 reply" in text
-    assert "src/pan.py ├── setup.py └── src/ ├── deep/ ├── pan.py └── sieve.py" in text
+    assert "File to change src/pan.py One of 4 files." in text
     assert "Line Before Line After" in text
     assert "5 deleted: return sieve.shake(gravel, times=3)" in text
     assert "<mark>3</mark>" in page

@@ -90,7 +90,9 @@ def test_a_cell_without_a_distance_is_named_where_it_alone_differs(tmp_path: Pat
     where = ("--data", write_data(tmp_path / "data"), "--workspace", tmp_path)
     done = invoke("reproduce", recipe, *where, "--table", "1")
     text = " ".join(done.stdout.split())
-    assert "2 equal, 1 different; the furthest is toys, B: 0.61 here, - in print" in text
+    assert (
+        "2 equal, 1 different, 2 untested; the furthest is toys, B: 0.61 here, - in print" in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_the_file_tells_all_and_is_the_same_again(tmp_path: Path, toys: tuple[ob
     arguments = ("reproduce", *map(str, toys))
     done = invoke(*arguments)
     assert done.exit_code == 3, done.output
-    assert "Of 3 cells recomputed: 2 equal, 1 different; the furthest is toys, B" in done.stdout
+    assert "2 equal, 1 different, 2 untested; the furthest is toys, B" in done.stdout
     folder = tmp_path / "w" / "reproduce" / "nobody"
     output = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     assert output["tables"][0]["counts"]["recomputed"] == 3

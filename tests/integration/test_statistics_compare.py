@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.result import json_data
-from goldpan.evaluation.compare.effects import cohen_d
-from goldpan.evaluation.compare.methods import NamedMethod, autoranked, compare_by_name
-from goldpan.evaluation.compare.over_sources import holm
+from goldpan.evaluation.compare.methods import NamedMethod, autoranked, cohen_d, compare_by_name
+from goldpan.evaluation.compare.paired_tests import holm
 from goldpan.evaluation.compare.scores import (
     Floats,
     RunScore,
@@ -61,7 +60,7 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
         ([("a", "t", 0.1), ("a", "t", 0.2)], "a has two scores on t with seed 1"),
         ([("a", "t", 0.1)], "needs two models .*, there is a"),
         ([], "needs two models .*, there is none"),
-        ([("a", "t", 0.1), ("b", "u", 0.2)], "b has no f1 on t"),
+        ([("a", "t", 0.1), ("b", "u", 0.2)], "a has no f1 on u"),
     ],
 )
 def test_scores_that_cannot_be_compared_are_refused(

@@ -21,7 +21,7 @@ def _compared(result: ComparisonReport) -> Iterator[Block]:
         yield from _picture(result.comparison)
     yield from map(Line, (*result.summary, *result.warnings))
     for file in result.files:
-        yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
+        yield Line(f"Wrote {file}")
 
 
 @renders(ReportFacts)

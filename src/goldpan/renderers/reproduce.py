@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.reproduce.cells import STATES, VERDICTS, Cell, TableResult, count_states
+from goldpan.reproduce.cells import Cell, TableResult, count_states
 from goldpan.reproduce.printed import Value
 from goldpan.reproduce.recipe import SourceFile
 from goldpan.reproduce.result import NAME, RecipeSummary, Reproduced
@@ -93,27 +93,21 @@ def _counted(tables: Sequence[TableResult]) -> str:
 
 
 def _sentences(table: TableResult) -> Iterator[str]:
-    """Yield what came out of a table: cells by state, and how near they are to the print."""
+    """Yield what came out of a table: cells by state, and by how near they are to the print."""
     yield f"{table.title}: {_counted([table])}."
-    for state in STATES[:-1]:
-        compared = [cell for cell in table.cells if cell.state == state]
-        compared = [cell for cell in compared if cell.verdict != "untested"]
-        if not compared:
-            continue
-        verdicts = [
-            f"{number:,} {verdict}"
-            for verdict in VERDICTS
-            if (number := sum(cell.verdict == verdict for cell in compared))
-        ]
-        sentence = f"Of {count(len(compared), 'cell')} {state}: {', '.join(verdicts)}"
-        if different := [cell for cell in compared if cell.verdict == "different"]:
-            furthest = max(different, key=lambda cell: abs(cell.distance or 0.0))
-            sentence += (
-                f"; the furthest is {furthest.row}, {furthest.column}: "
-                f"{_shown(furthest.here, furthest.decimals)} here, "
-                f"{_shown(furthest.paper, furthest.decimals)} in print"
-            )
-        yield f"{sentence}."
+    compared = [cell for cell in table.cells if cell.verdict != "untested"]
+    if not compared:
+        return
+    verdicts = [f"{many:,} {verdict}" for verdict, many in table.verdicts.items() if many]
+    sentence = f"Of all cells: {', '.join(verdicts)}"
+    if different := [cell for cell in compared if cell.verdict == "different"]:
+        furthest = max(different, key=lambda cell: abs(cell.distance or 0.0))
+        sentence += (
+            f"; the furthest is {furthest.row}, {furthest.column}: "
+            f"{_shown(furthest.here, furthest.decimals)} here, "
+            f"{_shown(furthest.paper, furthest.decimals)} in print"
+        )
+    yield f"{sentence}."
 
 
 def _shown(value: Value, decimals: int) -> str:

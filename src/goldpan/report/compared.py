@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import UsageError
+from goldpan.core.imports import load
 from goldpan.core.result import Result
+from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
@@ -24,26 +27,8 @@ from goldpan.report.comparison.make import (
     paper_tables,
 )
 from goldpan.report.comparison.rows import SECTIONS
-from goldpan.report.document import Report, ReportTable
+from goldpan.report.document import Report, ReportTable, formatted, number_columns
 from goldpan.report.html import document_page, write_page
-from goldpan.report.latex import latex_tables
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationFiles:
-    """The files of a report; None leaves one out."""
-
-    page: Path | None = None
-    latex: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A file that was written."""
-
-    output: Path
-    size: int
-    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +50,26 @@ class ComparisonReport(Result):
     left_out: Sequence[str]
     summary: Sequence[str]
     warnings: Sequence[str]
-    files: tuple[WrittenFile, ...]
+    files: tuple[Path, ...]
+    """That were written."""
 
 
 def report_comparison(
     workspace: WorkspaceLayout,
     result: ComparisonResult,
     tasks: Mapping[str, Task],
-    files: EvaluationFiles,
+    page: Path | None = None,
+    latex: Path | None = None,
     title: str = "",
 ) -> ComparisonReport:
-    """Write the files on a comparison of stored runs, and return both.
+    """Write a comparison of stored runs as HTML and its tables as LaTeX, where that is wanted.
 
     The same runs give the same bytes. Raises `WorkspaceError` where a file cannot be written.
     """
-    written = _write_files(
-        files, lambda: make_report(workspace, result, tasks, title), lambda: paper_tables(result)
-    )
+    if page:
+        write_page(evaluation_page(make_report(workspace, result, tasks, title)), page)
+    if latex:
+        write_page(latex_tables(paper_tables(result)), latex)
     facts = {
         "tasks": [
             {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
@@ -100,13 +88,18 @@ def report_comparison(
         [*result.block.left_out, *result.without_value],
         [*words.sentences(result), *added_sentences(result)],
         words.warnings(result),
-        written,
+        tuple(filter(None, (page, latex))),
     )
 
 
-def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> ComparisonReport:
-    """Write the files on a comparison of scores from elsewhere, and return both."""
-    written = _write_files(files, lambda: file_report(result), lambda: file_tables(result))
+def report_file_comparison(
+    result: FileComparison, page: Path | None = None, latex: Path | None = None
+) -> ComparisonReport:
+    """Write a comparison of scores from elsewhere as that of stored runs is written."""
+    if page:
+        write_page(evaluation_page(file_report(result)), page)
+    if latex:
+        write_page(latex_tables(file_tables(result)), latex)
     return ComparisonReport(
         "",
         result.metric,
@@ -117,7 +110,7 @@ def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> Co
         result.left_out,
         file_sentences(result),
         list(file_warnings(result)),
-        written,
+        tuple(filter(None, (page, latex))),
     )
 
 
@@ -131,18 +124,6 @@ def _described(system: System) -> dict[str, Any]:
     }
 
 
-def _write_files(
-    files: EvaluationFiles, make: Callable[[], Report], tables: Callable[[], Iterable[ReportTable]]
-) -> tuple[WrittenFile, ...]:
-    """Write a report in the forms that are wanted; LaTeX has the tables alone."""
-    written = []
-    if files.page:
-        written.append(_write(evaluation_page(make()), files.page))
-    if files.latex:
-        written.append(_write(latex_tables(tables()), files.latex))
-    return tuple(written)
-
-
 def evaluation_page(report: Report) -> str:
     """Return the report as one HTML page that needs nothing else."""
     return document_page(
@@ -150,6 +131,53 @@ def evaluation_page(report: Report) -> str:
     )
 
 
-def _write(text: str, output: Path) -> WrittenFile:
-    write_page(text, output)
-    return WrittenFile(output, len(text.encode()))
+_COMMANDS = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "\N{EN DASH}": "--",
+        "±": r"$\pm$",
+        "…": r"\ldots{}",
+        "⟨": r"$\langle$",
+        "⟩": r"$\rangle$",
+        "[": "{[}",  # which the line break before it would take as an argument
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    }
+)
+_LONGEST_PRINTED = 120
+
+
+def latex_tables(tables: Iterable[ReportTable]) -> str:
+    """Return tables for a paper; they go on over pages, as pandas writes them."""
+    frame = load("pandas", "LaTeX", UsageError).DataFrame
+    parts = ["% \\usepackage{booktabs,longtable,textcomp} and \\usepackage[T1]{fontenc}\n"]
+    for number, table in enumerate(tables, 1):
+        rows = [
+            [
+                f"\\textbf{{{latex_text(formatted(cell))}}}"
+                if (at, column) in table.strong
+                else latex_text(formatted(cell))
+                for column, cell in enumerate(row)
+            ]
+            for at, row in enumerate(table.rows)
+        ]
+        sides = number_columns(table.rows, len(table.columns))
+        text = frame(rows, columns=[latex_text(name) for name in table.columns]).to_latex(
+            index=False,
+            longtable=True,
+            caption=f"{latex_text(table.title)}. {latex_text(table.note, 2_000)}",
+            label=f"tab:goldpan-{number}",
+            column_format="".join("r" if number else "l" for number in sides),
+        )
+        parts.append(text)
+    return "\n".join(parts)
+
+
+def latex_text(text: str, most: int = _LONGEST_PRINTED) -> str:
+    """Return a text in one line, escaped for LaTeX."""
+    return line(text, most).translate(_COMMANDS)

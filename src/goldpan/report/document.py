@@ -45,17 +45,6 @@ class ReportTable:
         columns = tuple(named[0]) if named else ()
         return cls(title, columns, tuple(tuple(row.values()) for row in named), note)
 
-    def only(self, columns: Sequence[int]) -> ReportTable:
-        """Return the table with these columns alone."""
-        return replace(
-            self,
-            columns=tuple(self.columns[at] for at in columns),
-            rows=tuple(tuple(row[at] for at in columns) for row in self.rows),
-            strong=frozenset(
-                (row, columns.index(column)) for row, column in self.strong if column in columns
-            ),
-        )
-
 
 def number_columns(rows: Sequence[Sequence[Cell]], columns: int) -> list[bool]:
     """Return which columns hold numbers alone, and so stand to the right."""
@@ -107,9 +96,6 @@ class Report:
     """A whole report."""
 
     title: str
-    lead: str
-    facts: tuple[tuple[str, str], ...]
-    """A number and what it counts."""
     summary: tuple[str, ...]
     """Plain sentences."""
     warnings: tuple[str, ...]
@@ -117,6 +103,9 @@ class Report:
     sections: tuple[Section, ...]
     picture: Picture | None = None
     """What stands above all else."""
+    lead: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    """A number and what it counts."""
 
 
 def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:

@@ -20,7 +20,7 @@ from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.report.distributions import bars
 from goldpan.report.health import examples_of, show_findings, summarize
-from goldpan.report.tables import file_list, public_line, rows
+from goldpan.report.tables import public_line, rows
 from goldpan.text.markdown import Excerpt, excerpt
 
 _SPLIT = r"regexp_extract(filename, '([^/]+?)(-\d{5}-of-\d{5})?\.[^./]*$', 1)"
@@ -95,10 +95,8 @@ def draw_examples(
     if not files:
         raise DatasetError(f"{directory} holds no data/*.parquet", remedy)
     try:
-        connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW shards AS SELECT *, {_SPLIT} AS split_of_row "  # noqa: S608
-            f"FROM read_parquet({file_list(files)}, union_by_name = true, filename = true)"
-        )
+        shards = connection.read_parquet(list(map(str, files)), union_by_name=True, filename=True)
+        shards.project(f"*, {_SPLIT} AS split_of_row").create_view("shards", replace=True)
         types = {
             row["column_name"]: row["column_type"] for row in rows(connection, "DESCRIBE shards")
         }

@@ -123,25 +123,14 @@ def rows(
     return list(table.to_pylist())
 
 
-def file_list(paths: Sequence[Path]) -> str:
-    """Return paths as a list in SQL."""
-    return "[" + ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths) + "]"
-
-
 def _create_view(
     connection: duckdb.DuckDBPyConnection, table: TableSchema, files: Sequence[Path]
 ) -> None:
-    existing = [path for path in files if path.exists()]
+    existing = [str(verify_parquet(path)) for path in files if path.exists()]
     if existing:
-        connection.execute(
-            f"CREATE VIEW {table.name} AS "
-            f"FROM read_parquet({file_list(list(map(verify_parquet, existing)))}, "
-            "union_by_name = true)"
-        )
+        connection.read_parquet(existing, union_by_name=True).create_view(table.name)
     else:
-        connection.register("no_rows", table.schema.empty_table())
-        connection.execute(f"CREATE TEMP TABLE {table.name} AS FROM no_rows")
-        connection.unregister("no_rows")
+        connection.register(table.name, table.schema.empty_table())
 
 
 _LONGEST = 20_000

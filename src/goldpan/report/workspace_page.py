@@ -104,11 +104,11 @@ def _report(workspace: WorkspaceLayout, rows: list[dict[str, Any]], folder: Path
         sentences.append(f"They take {size:,} MB with the code's history.")
     return Report(
         f"Workspace {workspace.root.absolute().name}",
-        "What was mined, what the filters keep, and which datasets were built from it.",
-        ((f"{len(rows):,}", "repositories"), *((f"{sums[name]:,}", name) for name in sums)),
         tuple(sentences),
         tuple(warnings),
         tuple(sections),
+        lead="What was mined, what the filters keep, and which datasets were built from it.",
+        facts=((f"{len(rows):,}", "repositories"), *((f"{sums[name]:,}", name) for name in sums)),
     )
 
 

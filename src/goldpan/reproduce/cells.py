@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
-from goldpan.core.plugins.loading import attribute_to_plugin, digests
-from goldpan.core.plugins.parts import Kind, plugin_failure
+from goldpan.core.plugins.loading import attribute_to_plugin
+from goldpan.core.plugins.parts import plugin_failure
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
@@ -318,11 +318,3 @@ def _check_place(table: TableRecipe, outcome: CellOutcome) -> None:
             f"Table {table.key} has no cell {outcome.row!r}, {outcome.column!r}",
             "Name rows and columns as the CSV file of printed figures does",
         )
-
-
-def plugins_of(recipe: PaperRecipe) -> dict[str, str]:
-    """Return the digests of the plugins on which a recipe's cells depend."""
-    used: list[tuple[Kind, str]] = [("recipe", recipe.name), ("protocol", recipe.protocol)]
-    used += [("task", task.task) for task in recipe.tasks]
-    used += [("model", model.model) for model in recipe.models]
-    return digests(*used)

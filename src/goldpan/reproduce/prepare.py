@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
@@ -22,7 +21,7 @@ from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data
 from goldpan.datasets.tasks.importing import find_reader, import_files
 from goldpan.datasets.tasks.registry import find_task
-from goldpan.datasets.tasks.task import Task, TaskColumns, target_column
+from goldpan.datasets.tasks.task import Task, TaskColumns
 from goldpan.evaluation.model import load
 from goldpan.reproduce.cells import PaperContext
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text
@@ -121,20 +120,6 @@ def expected_counts(recipe: TaskRecipe, task: Task) -> Mapping[str, int]:
     }
 
 
-def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, int]) -> None:
-    """Raise `DatasetError` that names every count that differs from the recipe's."""
-    wrong = [
-        f"{name} {counts.get(name, 0):,} where the recipe has {number:,}"
-        for name, number in expected.items()
-        if counts.get(name, 0) != number
-    ]
-    if wrong:
-        raise DatasetError(
-            f"The files of {task.name} do not hold the paper's rows: {'; '.join(wrong)}",
-            "Give the files as their authors publish them; nothing was computed on these",
-        )
-
-
 def _order(context: PaperContext, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
     """Return the file of the split, where there is one, and a note where it is missing."""
     if recipe.split.file is None:
@@ -157,20 +142,16 @@ def _import(
     order: Sequence[FoundFile],
     directory: Path,
 ) -> None:
+    """Import the rows; raises `DatasetError` that names every count that is not the recipe's."""
     paths = [file.path for file in files]
-    rows = [
-        {"id": row["id"], "target": row[target_column(task.type).name]}
-        for row in find_reader(task)(task, paths)
-    ]
-    check_counts(task, expected_counts(recipe, task), _counts(row["target"] for row in rows))
-    split = recipe.split
+    split, steps = recipe.split, recipe.steps
     own = split.kind == "plan" or (split.kind == "file" and not order)
-    partitions = None if own else _partitions(split, rows, order)
-    steps = recipe.steps
+    partitions = None if own else _partitions(split, list(find_reader(task)(task, paths)), order)
+    task = replace(task, counts=expected_counts(recipe, task))
     if not isinstance(steps, str):
         task, steps = replace(task, steps=steps), "default"
     shutil.rmtree(directory, ignore_errors=True)
-    import_files(
+    imported = import_files(
         laboratory(context),
         task,
         paths,
@@ -181,16 +162,16 @@ def _import(
         directory=directory,
         partitions=partitions,
     )
-
-
-def _counts(targets: Iterable[Any]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for target in targets:
-        counts["total"] += 1
-        labels = [target] if isinstance(target, str) else target
-        if isinstance(labels, list):
-            counts.update(f"label:{label}" for label in labels if isinstance(label, str))
-    return counts
+    if not imported.exact:
+        wrong = [
+            f"{check.what} {check.found:,} where the recipe has {check.expected:,}"
+            for check in imported.checks
+            if not check.exact
+        ]
+        raise DatasetError(
+            f"The files of {task.name} do not hold the paper's rows: {'; '.join(wrong)}",
+            "Give the files as their authors publish them; nothing was computed on these",
+        )
 
 
 def _partitions(
@@ -206,7 +187,7 @@ def _partitions(
             )
         test = {index for index, mark in enumerate(marks) if mark == split.test}
     else:
-        test = _shuffled(split, [row["target"] for row in rows])
+        test = _shuffled(split, [row.get("label") for row in rows])
     if not 0 < len(test) < len(rows):
         raise DatasetError("The recipe's split leaves train or test empty", "Correct its [split]")
     return {row["id"]: "test" if at in test else "train" for at, row in enumerate(rows)}
@@ -219,9 +200,14 @@ def _shuffled(split: SplitRecipe, targets: Sequence[Any]) -> set[int]:
     if split.stratified:
         numbers = {label: number for number, label in enumerate(split.labels)}
         labels = [numbers.get(target, len(numbers)) for target in targets]
-    _, test = selection.train_test_split(
-        list(range(len(targets))), test_size=split.share, random_state=split.seed, stratify=labels
-    )
+    try:
+        _, test = selection.train_test_split(
+            range(len(targets)), test_size=split.share, random_state=split.seed, stratify=labels
+        )
+    except ValueError as error:  # a label of one row
+        raise DatasetError(
+            f"The rows cannot be split ({error})", "Get the authors' files"
+        ) from None
     return set(test)
 
 

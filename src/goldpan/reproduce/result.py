@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +14,7 @@ from goldpan.core.result import NOT_IN_JSON, Result, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.evaluation.environment import Environment, read_environment
-from goldpan.reproduce.cells import Effort, PaperContext, TableResult, plugins_of
+from goldpan.reproduce.cells import Effort, PaperContext, TableResult
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import PaperRecipe
 
@@ -35,7 +35,7 @@ class MissingFile:
 class Reproduced(Result):
     """Tables of a paper as they came out here, with their origin."""
 
-    schema: ClassVar[int] = 3
+    schema: ClassVar[int] = 4
 
     paper: str
     title: str
@@ -49,8 +49,6 @@ class Reproduced(Result):
     files: tuple[FoundFile, ...]
     missing: tuple[MissingFile, ...]
     environment: Environment
-    plugins: Mapping[str, str]
-    """The SHA-256 of each plugin on which the cells depend, by its name."""
     recipe: PaperRecipe = field(metadata=NOT_IN_JSON)
     data: Path = field(metadata=NOT_IN_JSON)
     path: Path | None = field(default=None, metadata=NOT_IN_JSON)
@@ -73,7 +71,6 @@ class Reproduced(Result):
             tuple(file for _, file in sorted(context.data.files.items())),
             tuple(MissingFile(key, *texts) for key, texts in missing),
             read_environment(),
-            plugins_of(recipe),
             recipe,
             context.data.root,
         )

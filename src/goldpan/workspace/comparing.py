@@ -59,9 +59,9 @@ def compare(
     from goldpan.datasets.tasks.registry import load_tasks
     from goldpan.evaluation.compare.question import ComparisonQuestion
     from goldpan.evaluation.compare.stored_runs import compare_stored
-    from goldpan.report.compared import EvaluationFiles, report_comparison
+    from goldpan.report.compared import report_comparison
 
-    files = EvaluationFiles(output_file("output", output), output_file("latex", latex, ".tex"))
+    files = output_file("output", output), output_file("latex", latex, ".tex")
     question = ComparisonQuestion(approach, alpha, rope, seed)
     named, models = several(task), several(model)
     if scores is not None:
@@ -87,7 +87,7 @@ def compare(
         models=models,
         protocol=protocol or "",
     )
-    return report_comparison(layout, compared, tasks, files, suite or "")
+    return report_comparison(layout, compared, tasks, *files, suite or "")
 
 
 def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
@@ -123,4 +123,4 @@ def _compare_file(
                     f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
                 )
     compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
-    return report_file_comparison(compared, files)
+    return report_file_comparison(compared, *files)

@@ -17,7 +17,7 @@ from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run
 from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
-from goldpan.report.compared import EvaluationFiles, report_comparison
+from goldpan.report.compared import report_comparison
 from goldpan.report.comparison.make import make_report, paper_tables
 from tests.comparing import QUIET, add_run, compared, split_rows, two_labels
 from tests.integration.test_evaluation_groups import Remembers
@@ -117,7 +117,7 @@ def test_a_competition_has_its_section_sentence_tables_and_json(
     assert [row[:2] for row in table.rows] == [("1", "all"), ("2", "half"), ("3", ORGANIZERS)]
     sentence = "By the rule of the NLBSE'23 competition all reaches 1.000: mean F1 1.000, 19 of 19"
     assert [text for text in report.summary if text.startswith(sentence)]
-    written = report_comparison(competing, result, load_tasks(), EvaluationFiles())
+    written = report_comparison(competing, result, load_tasks())
     plain = json_data(written)["facts"]
     assert [entry["name"] for entry in plain["nlbse23"]["entries"]] == ["all", "half", ORGANIZERS]
     assert "nlbse24" not in [*plain, *(section.key for section in report.sections)]

@@ -8,23 +8,26 @@ practical equivalence, and else `undecided`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from goldpan.evaluation.compare.over_sources import FEWEST_SOURCES, Common, compare_over_sources
-from goldpan.evaluation.compare.resampling import (
+from goldpan.evaluation.compare.paired_tests import (
+    FEWEST_SOURCES,
     ROUNDS,
+    Common,
     Contributions,
     PairsTest,
     compare_on_rows,
+    compare_over_sources,
     contributions,
     sides,
 )
 from goldpan.evaluation.compare.result import (
     ChosenTest,
     ComparedPair,
+    Question,
     TestName,
     Verdicts,
     significant_decision,
@@ -118,11 +121,7 @@ def answer_on_new_rows(
     if units < (fewest := fewest_swapped(alpha)):
         why += f". With {counted(units, unit)} p cannot fall below {2.0 ** (1 - units):.2g}: at"
         why += f" least {fewest} are needed"
-    test = replace(
-        _test("hierarchical resampling", why, criteria, units, unit),
-        samples=criteria.rounds,
-        question="new rows",
-    )
+    test = _test("hierarchical resampling", why, criteria, units, unit, "new rows")
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
     # that differ, one either way, keep few rows from passing as equal.
     unseen = 2 * sum((1 / task.units) ** 2 for task in tasks) / len(tasks) ** 2
@@ -227,7 +226,14 @@ def _verdicts(
     return verdicts
 
 
-def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -> ChosenTest:
+def _test(
+    name: TestName,
+    why: str,
+    criteria: Criteria,
+    units: int,
+    unit: str,
+    question: Question = "new tasks",
+) -> ChosenTest:
     return ChosenTest(
         approach="calibrated",
         name=name,
@@ -235,7 +241,7 @@ def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -
         alpha=criteria.alpha,
         rope=criteria.rope,
         seed=criteria.seed,
-        question="new tasks",
+        question=question,
         units=units,
         unit=unit,
     )

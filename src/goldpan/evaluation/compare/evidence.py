@@ -103,12 +103,10 @@ class TaskAnswers:
     task: str
     source: str
     """The data set: its tasks share units that are named alike."""
-    units: Units
-    runs: Mapping[str, Sequence[Floats]]
-    """By model, for each seed: rows x columns."""
+    runs: Mapping[str, Sequence[ExampleNumbers | None]]
+    """By model, for each seed; None where the score is no function of sums over rows."""
     trainings: Mapping[str, str]
     """By model, as `ModelEvidence` names them."""
-    measure: Callable[[Floats], Floats]
 
 
 def evidence_of(
@@ -128,28 +126,8 @@ def evidence_of(
             for system in systems
         }
         trainings = {system.name: _training(system.runs[name]) for system in systems}
-        answers.append(task_answers(name, task.source.dataset, runs, trainings))
+        answers.append(TaskAnswers(name, task.source.dataset, runs, trainings))
     return task_evidence(answers)
-
-
-def task_answers(
-    name: str,
-    source: str,
-    runs: Mapping[str, Sequence[ExampleNumbers | None]],
-    trainings: Mapping[str, str],
-) -> TaskAnswers | str:
-    """Return the answers of models' runs to one test set, or why they cannot be compared.
-
-    The score must be a function of sums over examples, and all runs must be of the same rows.
-    """
-    known = {model: [run for run in own if run is not None] for model, own in runs.items()}
-    if any(len(known[model]) < len(own) for model, own in runs.items()):
-        return f"the score of {name} is no function of sums over rows"
-    first = next(iter(known.values()))[0]
-    if any(run.ids != first.ids for own in known.values() for run in own):
-        return f"models answered different rows of {name}"
-    columns = {model: [run.columns for run in own] for model, own in known.items()}
-    return TaskAnswers(name, source, first.units, columns, trainings, first.measure)
 
 
 def _training(runs: Sequence[RunRecord]) -> str:
@@ -158,40 +136,43 @@ def _training(runs: Sequence[RunRecord]) -> str:
     return " ".join(trainings) if all(trainings) else ""
 
 
-def task_evidence(answers: Sequence[TaskAnswers | str]) -> tuple[TaskEvidence, ...] | str:
+def task_evidence(answers: Sequence[TaskAnswers]) -> tuple[TaskEvidence, ...] | str:
     """Return evidence on test sets from the answers to their rows by each run of each model.
 
-    Where answers to one cannot be compared, it returns why.
+    Or why there is none: the scores must be functions of sums over rows, and all runs be of the
+    same rows.
     """
-    compared = [task for task in answers if not isinstance(task, str)]
-    if len(compared) < len(answers):
-        return next(task for task in answers if isinstance(task, str))
     numbers: dict[tuple[str, str, str], int] = {}
-    units = [
-        np.array(
-            [
-                numbers.setdefault((task.source, task.units.kind, name), len(numbers))
-                for name in task.units.names
-            ],
-            dtype=np.intp,
-        )
-        for task in compared
-    ]
-    return tuple(map(_summed, compared, bins_of(units)))
+    known, units = [], []
+    for task in answers:
+        runs = {name: [run for run in own if run] for name, own in task.runs.items()}
+        if any(len(runs[name]) < len(own) for name, own in task.runs.items()):
+            return f"the score of {task.task} is no function of sums over rows"
+        first = next(iter(runs.values()))[0]
+        if any(run.ids != first.ids for own in runs.values() for run in own):
+            return f"models answered different rows of {task.task}"
+        names = ((task.source, first.units.kind, name) for name in first.units.names)
+        of_rows = [numbers.setdefault(name, len(numbers)) for name in names]
+        units.append(np.array(of_rows, dtype=np.intp))
+        known.append(runs)
+    return tuple(map(_summed, answers, known, bins_of(units)))
 
 
-def _summed(task: TaskAnswers, bins: NDArray[np.intp]) -> TaskEvidence:
+def _summed(
+    task: TaskAnswers, runs: Mapping[str, Sequence[ExampleNumbers]], bins: NDArray[np.intp]
+) -> TaskEvidence:
     models: dict[str, ModelEvidence] = {}
-    for name, seeds in task.runs.items():
-        own_bins, sums = add_up(np.stack(seeds), bins)
-        models[name] = model_evidence(sums, task.measure, task.trainings[name])
+    first = next(iter(runs.values()))[0]
+    for name, seeds in runs.items():
+        own_bins, sums = add_up(np.stack([run.columns for run in seeds]), bins)
+        models[name] = model_evidence(sums, first.measure, task.trainings[name])
     return TaskEvidence(
         task=task.task,
         source=task.source,
-        unit=task.units.kind,
-        units=len(set(task.units.names)),
-        rows=len(task.units.names),
+        unit=first.units.kind,
+        units=len(set(first.units.names)),
+        rows=len(first.units.names),
         bins=own_bins,
         models=models,
-        measure=task.measure,
+        measure=first.measure,
     )

@@ -26,8 +26,8 @@ from goldpan.datasets.tasks.task import (
 )
 from goldpan.evaluation.compare.evidence import (
     ExampleNumbers,
+    TaskAnswers,
     example_numbers,
-    task_answers,
     task_evidence,
 )
 from goldpan.evaluation.compare.score_files import Key, Prediction, ScoreFile, Truth
@@ -111,7 +111,7 @@ class FileAnswers:
                 model: [self._numbers(key) for key in own_keys] for model, own_keys in keys.items()
             }
             trainings = {model: self.file.training(own_keys) for model, own_keys in keys.items()}
-            answers.append(task_answers(dataset, dataset, numbers, trainings))
+            answers.append(TaskAnswers(dataset, dataset, numbers, trainings))
         return task_evidence(answers)
 
     def _numbers(self, key: Key) -> ExampleNumbers | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.compare.effects import Degradation, Overfitting, degradation, overfitting
 from goldpan.evaluation.compare.file_answers import SHORT, Runs, file_answers
 from goldpan.evaluation.compare.question import ComparisonQuestion, complete
 from goldpan.evaluation.compare.result import Comparison
@@ -57,13 +57,17 @@ def _held(file: ScoreFile, keys: Sequence[Key]) -> Iterator[set[tuple[str, Truth
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How one model's scores on one task change from training to validation to test (S8)."""
+    """How one model's scores on one task change from training and validation to test (S8).
+
+    Means over data sets and folds, of each the mean over seeds.
+    """
 
     task: str
     model: str
     metric: str
-    overfitting: Overfitting | None
-    degradation: Degradation | None
+    train: float | None
+    validation: float | None
+    test: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ def compare_file(
         left_out=block.left_out,
         comparison=comparison,
         new_tasks=new_tasks,
-        drift=tuple(_drift(keys, values, question.alpha)),
+        drift=tuple(_drift(keys, values)),
         scores=tuple(_test_scores(tests, values)),
         invalid={
             model: answers.invalid(key for key in tests if key.model == model)
@@ -200,36 +204,25 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
     return runs
 
 
-def _drift(
-    keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]], alpha: float
-) -> Iterator[Drift]:
-    """Yield overfitting and degradation of each task and model (S8, Equation 1)."""
-    keys_of: dict[tuple[str, str], list[Key]] = defaultdict(list)
-    for key in keys:
-        keys_of[key.task, key.model].append(key)
-    for (task, model), own_keys in keys_of.items():
-        for metric, scores in values.items():
-            train, validation, test = (
-                _by_dataset([key for key in own_keys if key.part == part and key in scores], scores)
-                for part in PARTS
-            )
-            if not test or not (train or validation):
-                continue
-            yield Drift(
-                task,
-                model,
-                metric,
-                overfitting(float(np.mean(train)), test) if train else None,
-                degradation(validation, test, alpha=alpha) if validation else None,
-            )
+def _drift(keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]]) -> Iterator[Drift]:
+    """Yield the scores by part of tasks and models that have more than the test."""
+    for metric, scores in values.items():
+        parts: dict[tuple[str, str], dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        for key in keys:
+            if key in scores:
+                parts[key.task, key.model][key.part].append(key)
+        for (task, model), by_part in parts.items():
+            train, validation, test = (_mean(by_part[part], scores) for part in PARTS)
+            if test is not None and (train, validation) != (None, None):
+                yield Drift(task, model, metric, train, validation, test)
 
 
-def _by_dataset(keys: Sequence[Key], values: Mapping[Key, float]) -> list[float]:
-    """Return a score a project and fold: seeds are no further data sets, so they are averaged."""
+def _mean(keys: Sequence[Key], values: Mapping[Key, float]) -> float | None:
+    """Return the mean over projects and folds: seeds are no further data sets."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for key in keys:
         groups[key.project, key.fold].append(values[key])
-    return [float(np.mean(group)) for group in groups.values()]
+    return fmean(map(fmean, groups.values())) if groups else None
 
 
 def _test_scores(

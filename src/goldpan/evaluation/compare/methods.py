@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from typing import Any, Literal
@@ -30,7 +31,13 @@ from goldpan.evaluation.compare.result import (
     significant_decision,
     untested,
 )
-from goldpan.evaluation.compare.scores import Floats, ScoreMatrix, StatisticsError, check_settings
+from goldpan.evaluation.compare.scores import (
+    Floats,
+    ScoreMatrix,
+    StatisticsError,
+    check_settings,
+    scipy_stats,
+)
 
 NamedMethod = Literal["bayesian", "frequentist", "nemenyi", "tukey"]
 SAMPLES = 50_000
@@ -117,7 +124,6 @@ def compare_by_name(
         f" {deviation} deviation",
         alpha=alpha,
         rope=rope,
-        samples=samples,
         seed=seed,
     )
     central: Central = "mean" if result.all_normal else "median"
@@ -171,7 +177,6 @@ def _frequentist(values: Floats, result: Any, alpha: float, method: NamedMethod)
         alpha=alpha,
         omnibus=None if two else result.omnibus,
         omnibus_p=None if two else overall,
-        critical_difference=None if result.cd is None else float(result.cd),
     )
     return Verdicts(test, central, of, _effects(result, -1))
 
@@ -210,3 +215,76 @@ def _effects(result: Any, sign: int) -> dict[int, tuple[float | None, str]]:
         else (None, "undefined")
         for model, effect, name in zip(frame.index, frame.effect_size, frame.magnitude, strict=True)
     }
+
+
+# Effect sizes of papers, and how scores change from validation to test (ECSER, S8).
+
+Magnitude = Literal["none", "small", "medium", "large", "undefined"]
+
+
+def cohen_d(first: Floats, second: Floats) -> float | None:
+    """Return the difference of means in pooled standard deviations (SELU, Equation 5).
+
+    It takes the samples as independent, as both papers do. None where neither sample varies
+    and the means differ.
+    """
+    freedom = first.size + second.size - 2
+    squares = (first.size - 1) * first.var(ddof=1) + (second.size - 1) * second.var(ddof=1)
+    difference, spread = float(first.mean() - second.mean()), math.sqrt(squares / freedom)
+    if spread > 0:
+        return difference / spread
+    return 0.0 if difference == 0 else None
+
+
+def eta_squared(u: float, first: int, second: int) -> float:
+    """Return the effect size of a Mann-Whitney U of samples of these sizes (ECSER, Table 14).
+
+    It is z^2 / N with the z of the normal approximation, without continuity or tie correction.
+    """
+    z = (u - first * second / 2) / math.sqrt(first * second * (first + second + 1) / 12)
+    return z * z / (first + second)
+
+
+def magnitude(d: float | None) -> Magnitude:
+    """Return the name of an effect size in standard deviations (ECSER, S8)."""
+    return _named(d, (0.2, 0.5, 0.8))
+
+
+def eta_magnitude(eta: float | None) -> Magnitude:
+    """Return the name of an eta squared (ECSER, Table 14)."""
+    return _named(eta, (0.01, 0.06, 0.14))
+
+
+def _named(effect: float | None, limits: tuple[float, float, float]) -> Magnitude:
+    if effect is None:
+        return "undefined"
+    names: tuple[Magnitude, ...] = ("none", "small", "medium", "large")
+    return names[sum(abs(effect) >= limit for limit in limits)]
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """How far test sets score below or above validation sets."""
+
+    difference: float
+    """Test minus validation; below 0 is worse on test."""
+    p: float
+    eta_squared: float
+    eta_magnitude: Magnitude
+
+
+def degradation(validation: Sequence[float], test: Sequence[float]) -> Degradation:
+    """Compare at least two scores each of validation sets or folds, and of test sets.
+
+    By Mann-Whitney's U, exact for few values without ties.
+    """
+    before, after = (np.asarray(scores, dtype=np.float64) for scores in (validation, test))
+    if min(before.size, after.size) < 2 or not np.isfinite([*before, *after]).all():
+        raise StatisticsError(
+            f"{before.size} scores of validation and {after.size} of test cannot be compared",
+            "Give at least two finite scores of each",
+        )
+    result = scipy_stats().mannwhitneyu(after, before)
+    eta = eta_squared(float(result.statistic), after.size, before.size)
+    difference = float(after.mean() - before.mean())
+    return Degradation(difference, float(result.pvalue), eta, eta_magnitude(eta))

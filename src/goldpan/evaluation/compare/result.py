@@ -127,12 +127,8 @@ class ChosenTest:
     alpha: float
     omnibus: str | None = None
     omnibus_p: float | None = None
-    critical_difference: float | None = None
-    """Critical difference of mean ranks (Nemenyi)."""
     rope: float | None = None
     """In points of the score where calibrated, of the spread over tasks where bayesian."""
-    samples: int | None = None
-    """Draws of the posterior, or swaps."""
     seed: int | None = None
     question: Question = ""
     units: int | None = None
@@ -157,7 +153,6 @@ class Comparison:
     """By place."""
     pairs: tuple[ComparedPair, ...]
     """By places of the first, then of the second."""
-    notes: tuple[str, ...] = ()
     schema: int = SCHEMA
 
     @property

@@ -1,22 +1,21 @@
 """Reads scores, confusion counts or predictions that were made elsewhere.
 
-Any table that Goldpan reads (`datasets/table_files.py`), such as CSV with a header; JSON may be an
-object with the list under `rows`. Three layouts are told by their columns (docs/reports.md).
+Any table that Goldpan reads (`datasets/table_files.py`), such as CSV with a header. Three layouts
+are told by their columns (docs/reports.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.table_files import form_of, open_text, table_rows
+from goldpan.datasets.table_files import form_of, table_rows
 from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.evaluation.metrics.estimate import Confusion
 
@@ -114,9 +113,7 @@ def read_scores(path: Path) -> ScoreFile:
             "known layout",
             f"Name the columns of one: {layouts}",
         )
-    scores: dict[Key, float] = {}
-    counts: dict[Key, dict[str, Confusion]] = {}
-    predictions: dict[Key, dict[str, Prediction]] = {}
+    content: dict[Key, dict[str, Any]] = {}
     trainings: dict[Key, str] = {}
     for number, values in rows:
         place = f"Row {number} of {path}"
@@ -124,27 +121,23 @@ def read_scores(path: Path) -> ScoreFile:
         key = Key(row.model, row.task, row.part, row.project, row.fold, row.seed)
         if row.training:
             trainings[key] = row.training
-        if isinstance(row, _Score):
-            _require_new(place, key, scores, "a score")
-            scores[key] = row.score
-        elif isinstance(row, _Counts):
-            labels = counts.setdefault(key, {})
-            _require_new(place, row.label, labels, "counts")
-            labels[row.label] = Confusion(row.tp, row.fp, row.tn, row.fn)
-            if not labels[row.label].size:
-                raise EvaluationError(f"{place} counts nothing", "Take the row out")
-        elif isinstance(row, _Answer):
-            answered = predictions.setdefault(key, {})
-            _require_new(place, row.id, answered, "an answer")
-            answered[row.id] = Prediction(row.id, row.truth, row.answer, row.document)
-    return ScoreFile(
-        path,
-        layout,
-        scores,
-        counts,
-        {key: tuple(rows[id_] for id_ in sorted(rows)) for key, rows in predictions.items()},
-        trainings,
-    )
+        name, value = _NAMED[layout](row)
+        if name in (own := content.setdefault(key, {})):
+            raise EvaluationError(
+                f"{place} repeats the model, task, part, project, fold, seed and {layout[:-1]} of"
+                " another",
+                "Keep one of them, or tell them apart by the column seed or fold",
+            )
+        own[name] = value
+        if isinstance(value, Confusion) and not value.size:
+            raise EvaluationError(f"{place} counts nothing", "Take the row out")
+    file = ScoreFile(path, layout, {}, {}, {}, trainings)
+    if layout == "counts":
+        return replace(file, counts=content)
+    if layout == "scores":
+        return replace(file, scores={key: own[""] for key, own in content.items()})
+    rows_by_id = {key: tuple(own[id_] for id_ in sorted(own)) for key, own in content.items()}
+    return replace(file, predictions=rows_by_id)
 
 
 _SHARES = {"accuracy", "auc", "auprc", "auroc", "f", "f1", "f2", "jaccard", "precision", "recall"}
@@ -200,6 +193,12 @@ class _Answer(_Row):
     document: _Text = ""
 
 
+_NAMED: Mapping[Layout, Callable[[Any], tuple[str, Any]]] = {
+    "scores": lambda row: ("", row.score),
+    "counts": lambda row: (row.label, Confusion(row.tp, row.fp, row.tn, row.fn)),
+    "predictions": lambda row: (row.id, Prediction(row.id, row.truth, row.answer, row.document)),
+}
+"""What tells a row from others of its run, and what it says."""
 _ROWS: Mapping[Layout, type[_Row]] = {"scores": _Score, "counts": _Counts, "predictions": _Answer}
 
 
@@ -227,34 +226,9 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
         ) from None
 
 
-def _require_new(place: str, key: object, values: Mapping[Any, Any], noun: str) -> None:
-    if key in values:
-        raise EvaluationError(
-            f"{place} gives {noun} of the same model, task, part, project, fold, seed and row"
-            " again",
-            "Keep one of them, or tell them apart by the column seed or fold",
-        )
-
-
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield rows with their numbers; the first below the header of a CSV file is 2."""
-    is_json = path.suffix.lower() == ".json"
-    rows: Iterable[Any] = _json_rows(path) if is_json else table_rows(path)
-    for number, row in enumerate(rows, 2 if form_of(path) in ("csv", "tsv") else 1):
-        if not isinstance(row, dict):
-            raise EvaluationError(
-                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
-            )
+    first = 2 if form_of(path) in ("csv", "tsv") else 1
+    for number, row in enumerate(table_rows(path), first):
         if any(str(value).strip() for value in row.values()):
             yield number, {str(name).strip().lower(): value for name, value in row.items()}
-
-
-def _json_rows(path: Path) -> list[Any]:
-    with open_text(path) as file:
-        data = orjson.loads(file.read())
-    rows = data.get("rows") if isinstance(data, dict) else data
-    if not isinstance(rows, list):
-        raise EvaluationError(
-            f"{path} holds no list", "Give a list of objects, or an object with it under rows"
-        )
-    return rows

@@ -62,26 +62,14 @@ def fewest_swapped(alpha: float) -> int:
     return 2 + math.floor(-math.log2(alpha) + 1e-9)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """An entry of a ranking; entries with equal scores share a place."""
-
-    place: int
-    name: str
-    score: float
-
-
-def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ranked, ...]:
-    """Rank entries from the highest score on; scores equal as decimals share the better place."""
-    pairs = scores.items() if isinstance(scores, Mapping) else scores
-    ordered = sorted(
-        ((name, value, as_decimal(value)) for name, value in pairs),
-        key=lambda entry: (-entry[2], entry[0]),
-    )
-    ranks: dict[float, int] = {}
-    for number, (_, _, decimal) in enumerate(ordered, start=1):
-        ranks.setdefault(decimal, number)
-    return tuple(Ranked(ranks[decimal], name, value) for name, value, decimal in ordered)
+def rank(scores: Mapping[str, float]) -> dict[str, int]:
+    """Return the place of each entry, the highest score first; equal as decimals share a place."""
+    rounded_scores = {name: as_decimal(score) for name, score in scores.items()}
+    ordered = sorted(scores, key=lambda name: (-rounded_scores[name], name))
+    return {
+        name: 1 + sum(other > rounded_scores[name] for other in rounded_scores.values())
+        for name in ordered
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -23,9 +23,6 @@ from goldpan.evaluation.compare.question import (
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.units import MANY_PROJECTS
-
-_MOST_NAMED = 4
 
 
 def compare_stored(
@@ -65,10 +62,10 @@ def compare_runs(
 
     `every` holds all runs of the same tasks, and `tasks` those that the registry knows. Models
     and tasks that leave gaps stay out of the ranking, which says so; with `keep_models` only
-    tasks do. Raises
-    `EvaluationError` where runs contradict each other, `StatisticsError` for settings that are
-    out of range and where scipy or autorank is missing.
+    tasks do. Raises `EvaluationError` where runs contradict each other, `StatisticsError` for
+    settings that are out of range and where scipy or autorank is missing.
     """
+    check_settings(question.alpha, question.rope or 0.0)
     comparable, elsewhere = on_one_split(runs)
     systems = systems_of(comparable)
     tasks_of = {
@@ -89,32 +86,21 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    return _compare(result, tasks, question)
-
-
-def _compare(
-    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
-) -> ComparisonResult:
-    check_settings(question.alpha, question.rope or 0.0)
-    models, shared = result.block.models, result.block.tasks
-    if len(result.systems) < 2:
-        only = result.systems[0].name
+    if len(systems) < 2:
+        only = systems[0].name
         return replace(result, comparison=f"Only {only} was run, and a comparison needs two models")
-    if len(models) < 2 or not shared:
+    if len(block.models) < 2 or not block.tasks:
         return replace(result, comparison="No two models have scores on the same task")
-    scores = matrix(result)
-    metrics = [result.metrics[name] for name in scores.tasks]
-    systems = [system for system in result.systems if system.name in scores.models]
+    ranked = [system for system in systems if system.name in block.models]
     evidence: Sequence[TaskEvidence] | str = "Scores alone are compared"
     if question.approach == "calibrated":
-        evidence = evidence_of(systems, scores.tasks, tasks)
+        evidence = evidence_of(ranked, block.tasks, tasks)
+    intervals = {} if isinstance(evidence, str) else mean_intervals(ranked, evidence)
     if isinstance(evidence, str):
-        why = f"Nothing can be said about new rows: {evidence}"
-        comparison, new_tasks = question.answer(scores, why, metrics)
-        return replace(result, comparison=comparison, new_tasks=new_tasks)
-    intervals = mean_intervals(systems, evidence)
-    comparison, new_tasks = question.answer(scores, evidence, metrics, intervals)
-    comparison = replace(comparison, notes=tuple(_few_projects(result, scores.tasks)))
+        evidence = f"Nothing can be said about new rows: {evidence}"
+    comparison, new_tasks = question.answer(
+        matrix(result), evidence, [metrics[task] for task in block.tasks], intervals
+    )
     return replace(result, comparison=comparison, new_tasks=new_tasks)
 
 
@@ -150,19 +136,6 @@ def mean_intervals(
             )
             intervals[system.name] = (mean - low, mean + high)
     return intervals
-
-
-def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[str]:
-    """Yield a note on the tasks that name too few projects to draw whole ones."""
-    counts = {name: result.first_run(name).scores.projects for name in tasks}
-    few = {name: count for name, count in counts.items() if 1 < count < MANY_PROJECTS}
-    if few:
-        named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
-        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
-        yield (
-            f"Tests have fewer than {MANY_PROJECTS} projects: {named}{more}; answers hold on new "
-            "rows of these projects, and others may differ"
-        )
 
 
 def _undefined(run: RunRecord) -> str:

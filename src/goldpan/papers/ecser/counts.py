@@ -28,7 +28,6 @@ from goldpan.plugins.evaluation import (
     degradation,
     label_metric,
     magnitude,
-    overfitting,
     read_scores,
 )
 
@@ -210,10 +209,10 @@ def _performance(
             cells[title] = float(values.mean())
             cells[f"{title} SD"] = float(values.std(ddof=1)) if values.size > 1 else None
     if train.size == 1 and test.size:
-        over = overfitting(float(train[0]), test.tolist())
-        cells["overfitting"], cells["overfitting SD"] = over.mean, over.sd
+        cells["overfitting"] = float((test - train[0]).mean())
+        cells["overfitting SD"] = cells["test SD"]
     if validation.size > 1 and test.size > 1:
-        worse = degradation(validation.tolist(), test.tolist(), ranks=True)
+        worse = degradation(validation.tolist(), test.tolist())
         cells["degradation p"] = worse.p
         cells["degradation eta2"] = worse.eta_squared
         cells["degradation magnitude"] = worse.eta_magnitude

@@ -121,8 +121,8 @@ def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | No
             scored[system.name] = _scored(partial(_mean_value, system))
         else:
             incomplete.append(f"{system.name} ran {len(ran)} of {len(BASELINE)} categories")
-    ranked = evaluation.rank({name: score.score for name, (_, _, score) in scored.items()})
-    entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in ranked)
+    places = evaluation.rank({name: score.score for name, (_, _, score) in scored.items()})
+    entries = tuple(CommentEntry(name, place, *scored[name]) for name, place in places.items())
     return CommentRanking(entries, tuple(incomplete))
 
 

@@ -69,8 +69,9 @@ def comment_places(context: PaperContext, table: TableRecipe) -> Iterator[CellOu
 
 def _places(scores: TableRecipe, column: str, table: TableRecipe) -> Iterator[CellOutcome]:
     values = {row: scores.number(row, column) for row in table.rows}
-    for entry in evaluation.rank({row: value for row, value in values.items() if value}):
-        yield CellOutcome(entry.name, "Place", entry.place, note="place of printed figures")
+    places = evaluation.rank({row: value for row, value in values.items() if value})
+    for name, place in places.items():
+        yield CellOutcome(name, "Place", place, note="place of printed figures")
 
 
 def printed_counts(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:

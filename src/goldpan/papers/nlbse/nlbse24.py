@@ -62,9 +62,10 @@ def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
         for name, values in _BASELINES["published"].items()
     }
     every = {**published, **scores}
+    means = {name: fmean(f1.values()) for name, f1 in every.items()}
     entries = tuple(
-        IssueEntry(entry.name, entry.place, every[entry.name], entry.score, entry.name in published)
-        for entry in evaluation.rank({name: fmean(f1.values()) for name, f1 in every.items()})
+        IssueEntry(name, place, every[name], means[name], name in published)
+        for name, place in evaluation.rank(means).items()
     )
     return IssueRanking(entries, tuple(incomplete))
 

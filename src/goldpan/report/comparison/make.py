@@ -71,8 +71,6 @@ def make_report(
     ]
     return Report(
         title=f"{title}: {heading}" if title else heading,
-        lead="",
-        facts=(),
         summary=(*words.sentences(compared), *added_sentences(compared)),
         warnings=words.warnings(compared),
         sections=tuple(section for section in sections if section is not None and section.content),
@@ -95,8 +93,6 @@ def file_report(compared: FileComparison) -> Report:
     )
     return Report(
         title=f"{len(comparison.models)} models from {compared.file.path.name}",
-        lead="",
-        facts=(),
         summary=file_sentences(compared),
         warnings=tuple(file_warnings(compared)),
         sections=tuple(section for section in sections if section.content),
@@ -230,18 +226,20 @@ def _file_scores(compared: FileComparison) -> ReportTable:
 
 
 def _drift(compared: FileComparison) -> Iterator[Content]:
-    over: list[Row] = []
-    down: list[Row] = []
-    for drift in compared.drift:
-        start = {"task": drift.task, "model": drift.model, "metric": drift.metric}
-        if drift.overfitting is not None:
-            over.append({**start, **asdict(drift.overfitting)})
-        if drift.degradation is not None:
-            down.append({**start, **asdict(drift.degradation)})
-    if over:
-        yield folded(ReportTable.of("Overfitting (test - training)", over))
-    if down:
-        yield folded(ReportTable.of("Degradation (test - validation)", down))
+    if compared.drift:
+        rows = (
+            {
+                **asdict(drift),
+                "test - train": _less(drift.test, drift.train),
+                "test - validation": _less(drift.test, drift.validation),
+            }
+            for drift in compared.drift
+        )
+        yield folded(ReportTable.of("Train and validation against test", rows))
+
+
+def _less(test: float, before: float | None) -> float | None:
+    return None if before is None else test - before
 
 
 def _rows_by_task(

@@ -24,7 +24,7 @@ from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.words_and_numbers import smape_errors
 from goldpan.evaluation.record import RunRecord
-from goldpan.report.document import Content, Fold, Remark, ReportTable, Row, Section, listed
+from goldpan.report.document import Content, Fold, Remark, ReportTable, Row, Section
 from goldpan.text.redaction import redact
 
 
@@ -93,8 +93,6 @@ SECTIONS: Registry[ReportSection] = Registry(
 _MOST_TASKS = 48
 _MOST_IN_ALL = 48
 _MOST_A_TASK = 10
-_MOST_NAMED = 6
-_MOST_ANSWERS = 5
 _LONGEST_ANSWER = 200
 _SHOWN = 3
 _LONGEST_TEXT = 300
@@ -111,8 +109,8 @@ class Wrong:
     truth: Any
     severity: float
     why: str
-    answers: dict[str, Any] = field(default_factory=dict)
-    """By model."""
+    answers: list[Any] = field(default_factory=list)
+    """Of all models, that of the first one first."""
 
 
 def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
@@ -166,7 +164,7 @@ def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
     for system in systems:
         answers = _answers(system.runs[task][0], [error.id for error in errors])
         for wrong in errors:
-            wrong.answers[system.name] = answers.get(wrong.id)
+            wrong.answers.append(answers.get(wrong.id))
     return errors
 
 
@@ -210,27 +208,16 @@ def _severity(
 
 def _row(wrong: Wrong, row: TaskRow | None, task_type: str) -> Row:
     words = row.row_value if row is not None and task_type == "ner" else None
-    truth = _answer_line(wrong.truth, words)
-    by_answer: dict[str, list[str]] = {}
-    for model, answer in wrong.answers.items():
-        by_answer.setdefault(_answer_line(answer, words), []).append(model)
-    answers = (
-        f"{answer} ({_named(models, len(wrong.answers))})"
-        for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
-        if answer != truth
-    )
+    answer = wrong.answers[0]
     text = "" if row is None else line(redact(row.text[:6_000]).text, _LONGEST_TEXT)
     return {
         "row": line(f"{wrong.id} {wrong.origin}".strip(), 80),
         "text": text,
-        "right": truth,
-        "answered": "; ".join(answers),
+        "right": _answer_line(wrong.truth, words),
+        "answered": _answer_line(answer, words),
+        "models that answered so": f"{wrong.answers.count(answer)} of {len(wrong.answers)}",
         "why": wrong.why,
     }
-
-
-def _named(models: Sequence[str], whole: int) -> str:
-    return f"all {whole} models" if len(models) == whole > 1 else listed(models, _MOST_NAMED)
 
 
 def _answer_line(answer: Any, words: Sequence[str] | None) -> str:

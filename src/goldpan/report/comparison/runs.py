@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
 from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
-from goldpan.evaluation.environment import Environment
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import PatchScores, read_resolved
 from goldpan.evaluation.score import main_metrics, ranking_metric, ranking_score
@@ -189,37 +187,27 @@ def _resolved_rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
 
 
 def _resolved(scores: PatchScores) -> Row:
-    share, right, wrong = scores.resolved, scores.right, scores.wrong
-    exact = right.exact + wrong.exact
+    share, exact = scores.resolved, scores.right.exact + scores.wrong.exact
     return {
         "issues": scores.instances,
         "resolved": share.value,
         "95 % interval": None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
         "exact match": exact / scores.instances if scores.instances else None,
         "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
-        "CodeBLEU, resolved": right.codebleu,
-        "CodeBLEU, not resolved": wrong.codebleu,
-        "resolved, not exact": right.patches - right.exact,
-        "exact, not resolved": wrong.exact,
         "separation": scores.separation,
     }
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
-    """Return all that is needed to run the same again, and its known defects."""
+    """Return what tells the runs apart; the machines stand in their folders."""
     runs = [(system.name, run) for system in compared.ranked for run in system.every()]
-    machines = {repr(run.environment): run.environment for _, run in runs}
-    used = Counter(repr(run.environment) for _, run in runs).most_common()
-    tables = (
-        ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)),
-        ReportTable.of("Environments", (_machine(machines[key], number) for key, number in used)),
+    table = cut(ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)))
+    note = (
+        "Equal hashes mean the same rows in the same splits. Versions, packages and the machine of"
+        " a run stand in its result.json."
     )
-    return Section(
-        "conditions",
-        "Protocol, seeds, hashes and machines",
-        tuple(Fold(table.title, (cut(table),)) for table in tables if table.rows),
-        "Equal hashes mean the same rows in the same splits.",
-    )
+    content = (Fold(table.title, (table,)),) if runs else ()
+    return Section("conditions", "Settings, seeds and hashes", content, note)
 
 
 def _run_row(name: str, run: RunRecord) -> Row:
@@ -238,17 +226,6 @@ def _run_row(name: str, run: RunRecord) -> Row:
         "split hash": run.split_hash[:12],
         "test opened": run.test_opened,
         "run": run.directory.name,
-    }
-
-
-def _machine(machine: Environment, runs: int) -> Row:
-    gpus = listed(machine.gpus) if machine.gpus else "no GPU"
-    return {
-        "runs": runs,
-        "Goldpan": f"{machine.goldpan} {machine.revision or ''}".strip(),
-        "runtime": f"Python {machine.python}, {machine.system}",
-        "machine": f"{machine.cpu}, {machine.cores} cores, {machine.memory_gb} GB; {gpus}",
-        "packages": ", ".join(f"{name} {version}" for name, version in machine.packages.items()),
     }
 
 

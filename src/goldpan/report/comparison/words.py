@@ -19,6 +19,7 @@ from goldpan.evaluation.compare.result import (
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.slices import headline
 from goldpan.evaluation.training import TEST
+from goldpan.evaluation.units import MANY_PROJECTS
 from goldpan.report.document import formatted, listed
 
 # The words for decisions on pairs: `better` is only said by the calibrated method.
@@ -222,9 +223,7 @@ def heading(compared: ComparisonResult) -> str:
 
 def warnings(compared: ComparisonResult) -> tuple[str, ...]:
     """Return what a reader must know before quoting a score, leaks between the splits first."""
-    comparison = compared.comparison
     elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
-    notes = comparison.notes if isinstance(comparison, Comparison) else ()
     return (
         *_repeated_texts(compared),
         *_telling_dates(compared),
@@ -232,7 +231,7 @@ def warnings(compared: ComparisonResult) -> tuple[str, ...]:
         *_opened(compared),
         *_unseen_noise(compared),
         *_invalid(compared),
-        *(f"{note}." for note in notes),
+        *_few_projects(compared),
         *some("Outside the ranking", compared.block.left_out),
         *some("Without a score", compared.without_value),
         *some("Not compared, as these runs are on other data or another split", elsewhere),
@@ -321,6 +320,17 @@ def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
 
 def _single(system: System) -> bool:
     return any(len(runs) == 1 and bool(runs[0].settings) for runs in system.runs.values())
+
+
+def _few_projects(compared: ComparisonResult) -> Iterator[str]:
+    """Yield the tasks that name too few projects to draw whole ones."""
+    counts = {name: compared.first_run(name).scores.projects for name in compared.tasks}
+    few = [f"{name} ({many})" for name, many in counts.items() if 1 < many < MANY_PROJECTS]
+    if few:
+        yield (
+            f"Tests have fewer than {MANY_PROJECTS} projects: {listed(few, _MOST_LEFT_OUT)};"
+            " answers hold on new rows of these projects, and others may differ."
+        )
 
 
 def _invalid(compared: ComparisonResult) -> Iterator[str]:
