@@ -73,19 +73,7 @@ def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
     assert validated.examples == 120
     learned = done.train_scores.value("smape")
     assert (learned or 0) < (validated.value("smape") or 0) < 0.5
-    assert done.learning.chosen_on == "train rows left out one by one"
-
-
-def test_many_rows_of_words_need_no_memory_for_each_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = rows_of("story_points", points(), 120)
-    near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
-    monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
-    done = ran(tmp_path / "folds", data, "tfidf-lr")
     assert done.learning.chosen_on == "5 folds inside train"
-    assert done.validation_scores.examples == 120
-    assert done.scores.value("smape") == pytest.approx(near, abs=0.05)
 
 
 def test_rows_without_documents_have_no_neighbors_and_no_error(tmp_path: Path) -> None:

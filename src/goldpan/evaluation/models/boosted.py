@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
@@ -27,7 +27,6 @@ from goldpan.evaluation.model import (
 from goldpan.evaluation.models.features import needs_words
 from goldpan.evaluation.score import predictions_of, score
 
-Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"
 _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
     "paper": (range(3, 11), range(1, 8)),
@@ -41,28 +40,21 @@ _DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Trees of one setting; a forest a label where a text may have several."""
+    """Trees of one setting."""
 
     task: Task
     vectorizer: Any
-    forests: Sequence[Any]
+    model: Any
+    labels: Sequence[int]
+    """Labels of which it gives the probability; none for numbers."""
 
     def answer(self, rows: pa.Table) -> Answers:
         matrix = self.vectorizer.transform(rows["text"].to_pylist())
         if self.task.type == "regression":
-            return Answers([float(value) for value in self.forests[0].predict(matrix)])
-        if self.task.type == "multi-label":
-            chances = [_chances(forest, matrix, 2)[:, 1] for forest in self.forests]
-            return label_answers(self.task, np.column_stack(chances))
-        (forest,) = self.forests
-        return label_answers(self.task, _chances(forest, matrix, len(self.task.labels)))
-
-
-def _chances(forest: Any, matrix: Any, labels: int) -> Numbers:
-    """Return the probability of each label, 0 where no train row has it."""
-    chances = np.zeros((matrix.shape[0], labels))
-    chances[:, forest.goldpan_labels] = forest.predict_proba(matrix)
-    return chances
+            return Answers([float(value) for value in self.model.predict(matrix)])
+        chances = np.zeros((len(rows), len(self.task.labels)))
+        chances[:, self.labels] = self.model.predict_proba(matrix)
+        return label_answers(self.task, chances)
 
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
@@ -71,51 +63,44 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
     with needs_words():
         matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
-    target = target_column(task.type).name
-    targets = context.train[target].to_pylist()
+    targets = context.train[target_column(task.type).name].to_pylist()
 
     def candidate(depth: int, weight: int) -> _Candidate:
-        forests = _forests(task, matrix, targets, depth, weight, settings["rounds"], context.seed)
-        return _Candidate(task, vectorizer, list(forests))
+        fixed = {
+            "max_depth": depth,
+            "min_child_weight": weight,
+            "n_estimators": settings["rounds"],
+            "random_state": context.seed,
+            "n_jobs": 1,  # more threads add numbers in another order
+            "tree_method": "hist",
+        }
+        return _Candidate(task, vectorizer, *_trees(task, matrix, targets, fixed))
 
     lowest = task.type == "regression" and settings["selection"] == "paper"
     grid = list(product(*_GRIDS[settings["grid"]]))
     return choose(context, "Boosted trees are", grid, candidate, lowest=lowest)
 
 
-def _forests(
-    task: Task, matrix: Any, targets: Sequence[Any], depth: int, weight: int, rounds: int, seed: int
-) -> Iterator[Any]:
-    xgboost = load("xgboost")
-    fixed = {
-        "max_depth": depth,
-        "min_child_weight": weight,
-        "n_estimators": rounds,
-        "random_state": seed,
-        "n_jobs": 1,  # more threads add numbers in another order
-        "tree_method": "hist",
-    }
+def _trees(
+    task: Task, matrix: Any, targets: Sequence[Any], fixed: Mapping[str, Any]
+) -> tuple[Any, Sequence[int]]:
+    """Return trees that have learned, and the labels that they tell apart."""
+    xgboost, names = load("xgboost"), task.label_names
     if task.type == "regression":
-        yield xgboost.XGBRegressor(**fixed).fit(matrix, np.asarray(targets, dtype=np.float64))
-        return
+        numbers = np.asarray(targets, dtype=np.float64)
+        return xgboost.XGBRegressor(**fixed).fit(matrix, numbers), ()
+    model = xgboost.XGBClassifier(**fixed)
     if task.type == "multi-label":
-        for name in task.label_names:
-            yield _classifier(xgboost, fixed, matrix, [int(name in target) for target in targets])
-        return
-    numbers = {name: index for index, name in enumerate(task.label_names)}
-    yield _classifier(xgboost, fixed, matrix, [numbers[target] for target in targets])
-
-
-def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, classes: list[int]) -> Any:
-    """Fit on the labels that occur: XGBoost wants them numbered without gaps."""
-    present = sorted(set(classes))
+        has_label = np.array([[name in target for name in names] for target in targets], dtype=int)
+        each = load("sklearn.multiclass").OneVsRestClassifier(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # labels that all rows have, or none
+            return each.fit(matrix, has_label), range(len(names))
+    # XGBoost wants labels numbered without gaps.
+    present, classes = np.unique([names.index(target) for target in targets], return_inverse=True)
     if len(present) == 1:
-        forest = load("sklearn.dummy").DummyClassifier(strategy="prior")
-    else:
-        forest = xgboost.XGBClassifier(**fixed)
-    forest.fit(matrix, [present.index(index) for index in classes])
-    forest.goldpan_labels = present
-    return forest
+        model = load("sklearn.dummy").DummyClassifier(strategy="prior")
+    return model.fit(matrix, classes), present.tolist()
 
 
 FittedT = TypeVar("FittedT", bound=Fitted)

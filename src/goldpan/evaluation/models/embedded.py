@@ -36,10 +36,10 @@ from goldpan.evaluation.model import (
     require_least,
 )
 from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, place_facts
-from goldpan.evaluation.models.linear import LinearKind, Numbers, check_linear, fit_heads
+from goldpan.evaluation.models.linear import HeadKind, Numbers, check_linear, fit_heads, logistic
 
 _NAME = "embeddings"
-_HEAD = LinearKind("logistic", (1.0, 4.0, 16.0, 64.0))
+_HEAD = HeadKind(logistic, (1.0, 4.0, 16.0, 64.0))
 _CONTEXTS = ("none", "neighbors")
 _DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 _AT_ONCE = 512
@@ -171,11 +171,9 @@ def load_encoder(directory: Path, tokens: int, layers: int = 1) -> Any:
 
 
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
-    def prepare() -> EmbeddedTexts:
-        encoder = Encoder(weights, settings["tokens"], context)
-        return EmbeddedTexts(encoder, context.unlabeled, settings["context"])
-
-    return fit_heads(_HEAD, prepare, context, settings["folds"])
+    encoder = Encoder(weights, settings["tokens"], context)
+    texts = EmbeddedTexts(encoder, context.unlabeled, settings["context"])
+    return fit_heads(_HEAD, texts.of, context, settings["folds"])
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:

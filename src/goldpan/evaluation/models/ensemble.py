@@ -16,7 +16,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from string import punctuation
@@ -41,7 +40,7 @@ from goldpan.evaluation.model import (
 )
 from goldpan.evaluation.models.embedded import Encoder, units
 from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, Features, place_facts
-from goldpan.evaluation.models.linear import Numbers, fit_heads
+from goldpan.evaluation.models.linear import HeadKind, Numbers, fit_heads
 
 _NAME = "ensemble"
 _CONTEXTS = ("none", "neighbors", "answers")
@@ -203,48 +202,31 @@ def similar_meanings(words: int, left: Any, right: Any) -> Numbers:
     return similar_words(left[:, :words], right[:, :words]) * dense
 
 
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """The models and what joins them, for one label."""
-
-    widths: Sequence[int]
-    folds: int
-    strengths: tuple[float, ...] = (1.0,)
-    fewest: int = 3
-
-    def make(self, strength: float, seed: int) -> Any:
-        """Return a stack that has not learned."""
-        svm, ensemble = load("sklearn.svm").SVC, load("sklearn.ensemble")
-        fixed = {"class_weight": "balanced", "random_state": seed}
-        words, meanings, structure, *places = np.cumsum(self.widths).tolist()
-        models: list[tuple[str, slice, Any]] = [
-            ("words", slice(words), svm(C=_STRENGTH, kernel=similar_words, **fixed)),
-            (
-                "meanings",
-                slice(meanings),
-                svm(C=_STRENGTH, kernel=partial(similar_meanings, words), **fixed),
-            ),
-            (
-                "structure",
-                slice(meanings, structure),
-                ensemble.ExtraTreesClassifier(_TREES, min_samples_leaf=_LEAF, **fixed),
-            ),
-        ]
-        if places:
-            answers = import_module("goldpan.evaluation.models.answered").AnswersAround()
-            models.append(("answers", slice(structure, places[0]), answers))
-        pipeline = load("sklearn.pipeline").make_pipeline
-        columns = load("sklearn.compose").ColumnTransformer
-        readers = [
-            (name, pipeline(columns([(name, "passthrough", read)], sparse_threshold=1.0), model))
-            for name, read, model in models
-        ]
-        split = load("sklearn.model_selection").StratifiedKFold(
-            self.folds, shuffle=True, random_state=seed
-        )
-        scaler = load("sklearn.preprocessing").StandardScaler()
-        joined = load("sklearn.linear_model").LogisticRegression(C=strength)
-        return ensemble.StackingClassifier(readers, pipeline(scaler, joined), cv=split)
+def _stack(widths: Sequence[int], folds: int, strength: float, seed: int) -> Any:
+    """Return the models and what joins them, for one label; none has learned."""
+    svm, ensemble = load("sklearn.svm").SVC, load("sklearn.ensemble")
+    fixed = {"class_weight": "balanced", "random_state": seed}
+    words, meanings, structure, *places = np.cumsum(widths).tolist()
+    kernel = partial(similar_meanings, words)
+    trees = ensemble.ExtraTreesClassifier(_TREES, min_samples_leaf=_LEAF, **fixed)
+    models: list[tuple[str, slice, Any]] = [
+        ("words", slice(words), svm(C=_STRENGTH, kernel=similar_words, **fixed)),
+        ("meanings", slice(meanings), svm(C=_STRENGTH, kernel=kernel, **fixed)),
+        ("structure", slice(meanings, structure), trees),
+    ]
+    if places:
+        answers = import_module("goldpan.evaluation.models.answered").AnswersAround()
+        models.append(("answers", slice(structure, places[0]), answers))
+    pipeline = load("sklearn.pipeline").make_pipeline
+    columns = load("sklearn.compose").ColumnTransformer
+    readers = [
+        (name, pipeline(columns([(name, "passthrough", read)], sparse_threshold=1.0), model))
+        for name, read, model in models
+    ]
+    split = load("sklearn.model_selection").StratifiedKFold(folds, shuffle=True, random_state=seed)
+    scaler = load("sklearn.preprocessing").StandardScaler()
+    joined = load("sklearn.linear_model").LogisticRegression(C=strength)
+    return ensemble.StackingClassifier(readers, pipeline(scaler, joined), cv=split)
 
 
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
@@ -253,10 +235,10 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     require_type(task, CLASSIFICATION, f"The model {_NAME} does not answer", remedy)
     require_few(_NAME, "compares every two of", task, rows, _MOST_ROWS, remedy)
     views = _Views(weights, settings, context)
-    stack = _Stack(views.widths, settings["folds"])
+    stack = HeadKind(partial(_stack, views.widths, settings["folds"]), (1.0,), fewest=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # labels with fewer rows than folds
-        return fit_heads(stack, lambda: views, context, settings["folds"])
+        return fit_heads(stack, views.of, context, settings["folds"])
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:

@@ -158,7 +158,7 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
         )
     trainer = Trainer(path, context.directory)
     if context.task.type == "regression":
-        return fit_ridge(_averaged(trainer, settings, context), context)
+        return fit_ridge(_averaged(trainer, settings, context).of, context)
     return _supervised(trainer, settings, context)
 
 

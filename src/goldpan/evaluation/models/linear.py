@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,63 +29,43 @@ from goldpan.evaluation.models.features import CONTEXTS, Features
 
 Numbers = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
-
-
-class Inputs(Protocol):
-    """Features of rows, as heads read them."""
-
-    def of(self, rows: pa.Table) -> Any:
-        """Return a matrix, sparse or not, with a row a text."""
-        ...
-
-
-class HeadKind(Protocol):
-    """A kind of model of one label, with how strongly it may fit: the values to choose from."""
-
-    @property
-    def strengths(self) -> tuple[float, ...]:
-        """The values to choose from."""
-        ...
-
-    @property
-    def fewest(self) -> int:
-        """Rows with and without the label, with fewer of which nothing is learned."""
-        ...
-
-    def make(self, strength: float, seed: int) -> Any:
-        """Return a model that has not learned."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class LinearKind:
-    """A linear model, with how strongly it may fit: the values of C to choose from."""
-
-    name: Literal["svm", "logistic", "sparse-logistic"]
-    strengths: tuple[float, ...]
-    fewest: int = 2
-
-    def make(self, strength: float, seed: int) -> Any:
-        """Return a model that has not learned."""
-        fixed = {"C": strength, "class_weight": "balanced", "random_state": seed}
-        if self.name == "svm":
-            return load("sklearn.svm").LinearSVC(**fixed)
-        logistic = load("sklearn.linear_model").LogisticRegression
-        if self.name == "sparse-logistic":  # a quarter of the time where features outnumber rows
-            return logistic(solver="liblinear", dual=True, max_iter=1_000, **fixed)
-        return logistic(max_iter=1_000, **fixed)
-
-
-SVM = LinearKind("svm", (0.1, 0.3, 1.0))
-LOGISTIC = LinearKind("sparse-logistic", (1.0, 4.0, 16.0))
+ReadFeatures = Callable[[pa.Table], Any]
+"""Returns a matrix, sparse or not, with a row a text."""
 _ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 """Strengths of a ridge's penalty to choose from."""
-_MOST_LEFT_OUT = 5_000
-"""Rows of many features that are left out one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class HeadKind:
+    """A kind of model of one label."""
+
+    make: Callable[..., Any]
+    """Takes how strongly it may fit, and a seed; returns a model that has not learned."""
+    strengths: tuple[float, ...]
+    """The values to choose from."""
+    fewest: int = 2
+    """Rows with and without the label, with fewer of which nothing is learned."""
+
+
+def _svm(strength: float, seed: int) -> Any:
+    machine = load("sklearn.svm").LinearSVC
+    return machine(C=strength, class_weight="balanced", random_state=seed)
+
+
+def logistic(strength: float, seed: int, **options: Any) -> Any:
+    """Return a logistic regression that has not learned."""
+    regression = load("sklearn.linear_model").LogisticRegression
+    fixed = {"class_weight": "balanced", "max_iter": 1_000, "random_state": seed}
+    return regression(C=strength, **fixed, **options)
+
+
+SVM = HeadKind(_svm, (0.1, 0.3, 1.0))
+# A quarter of the time where features outnumber rows.
+LOGISTIC = HeadKind(partial(logistic, solver="liblinear", dual=True), (1.0, 4.0, 16.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
     """A model of whether texts have one label."""
 
     model: Any
@@ -95,120 +75,40 @@ class Head:
     """The scores of the train rows, each by a model that had not seen it."""
 
 
-def fit_head(kind: HeadKind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
+def _fit_head(kind: HeadKind, matrix: Any, truth: Booleans, folds: int, seed: int) -> _Head:
     """Fit a model of one label; strength and threshold are the best by F1 out of fold."""
     selection = load("sklearn.model_selection")
     smallest = int(min(truth.sum(), (~truth).sum()))
     if smallest < kind.fewest:
         side = 1.0 if truth.mean() > 0.5 else -1.0
-        return Head(_ConstantScore(side), 0.0, np.full(len(truth), side))
+        return _Head(_ConstantScore(side), 0.0, np.full(len(truth), side))
     split = selection.StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
-    best: tuple[float, float, float, Numbers] | None = None
+    tried = []
     for strength in kind.strengths:
         scores = selection.cross_val_predict(
             kind.make(strength, seed), matrix, truth, cv=split, method="decision_function"
         )
         threshold, value = best_threshold(scores, truth)
-        if best is None or value > best[0]:
-            best = value, strength, threshold, scores
-    assert best is not None
-    return Head(kind.make(best[1], seed).fit(matrix, truth), best[2], best[3])
+        tried.append((value, strength, threshold, scores))
+    _, strength, threshold, scores = max(tried, key=lambda each: each[0])
+    return _Head(kind.make(strength, seed).fit(matrix, truth), threshold, scores)
 
 
-def answers_of(task: Task, scores: Numbers, thresholds: Sequence[float]) -> Answers:
-    """Return the answers that scores give: a column a label, one alone for a binary task."""
-    if task.type == "multi-class":
-        return label_answers(task, scores)
-    names = task.label_names
-    over = scores > np.asarray(thresholds)
-    if task.type == "binary":
-        both = np.column_stack([scores[:, 0], -scores[:, 0]])
-        return Answers([names[0] if yes else names[1] for yes in over[:, 0]], both.tolist())
-    values = [[name for name, yes in zip(names, row, strict=True) if yes] for row in over]
-    return Answers(values, scores.tolist())
+def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
+    """Return the threshold with the best F1 of the label, and that F1.
 
-
-def labels_of(task: Task) -> Sequence[str]:
-    """Return the labels that need a head: of two that exclude each other, one."""
-    return task.label_names[:1] if task.type == "binary" else task.label_names
-
-
-def check_linear(task: Task) -> None:
-    """Raise `EvaluationError` for a task that has neither labels nor numbers."""
-    require_labels(task, "A linear model does not answer", "regression")
-
-
-def _has_label(targets: Sequence[str | Sequence[str]], label: str) -> Booleans:
-    """Return which rows have a label, be it their only one or one of several."""
-    return np.array(
-        [target == label if isinstance(target, str) else label in target for target in targets]
-    )
-
-
-def fit_heads(
-    kind: HeadKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
-) -> Fitted:
-    """Fit a head for each label, or a ridge for numbers; `prepare` makes their features.
-
-    `check_linear` says which tasks have them.
+    A score above the threshold gives the label. Thresholds lie midway between neighboring
+    scores, so new scores near an old one do not tip over. A label that no row has is given to none.
     """
-    task, rows = context.task, context.whole_train
-    inputs = prepare()
-    if task.type == "regression":
-        return fit_ridge(inputs, context)
-    matrix = inputs.of(rows)
-    targets = rows[target_column(task.type).name].to_pylist()
-    heads = []
-    names = labels_of(task)
-    with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
-        for name in names:
-            heads.append(fit_head(kind, matrix, _has_label(targets, name), folds, context.seed))
-            progress.advance()
-    scores = np.column_stack([head.unseen for head in heads])
-    unseen = answers_of(task, scores, [head.threshold for head in heads])
-    cross_validated(context, folds, len(kind.strengths), rows, unseen)
-    return _Classifier(task, inputs, heads)
-
-
-def cross_validated(
-    context: TrainingContext, folds: int, candidates: int, rows: pa.Table, unseen: Answers
-) -> None:
-    """Note that folds inside train chose, and the answers of models to the folds left out."""
-    learning = context.learning
-    learning.chosen_on, learning.candidates = f"{folds} folds inside train", candidates
-    learning.from_all, learning.unseen = True, (rows, unseen)
-
-
-@dataclass(frozen=True, slots=True)
-class _Classifier:
-    """A head a label, each with its threshold; or one that takes the likeliest label."""
-
-    task: Task
-    inputs: Inputs
-    heads: Sequence[Head]
-
-    def answer(self, rows: pa.Table) -> Answers:
-        matrix = self.inputs.of(rows)
-        scores = np.column_stack([head.model.decision_function(matrix) for head in self.heads])
-        return answers_of(self.task, scores, [head.threshold for head in self.heads])
-
-
-@dataclass(frozen=True, slots=True)
-class _Regression:
-    inputs: Inputs
-    model: Any
-    low: float
-    high: float
-    efforts: bool
-    """True if the model predicts logarithms."""
-
-    def answer(self, rows: pa.Table) -> Answers:
-        return self.answers_of(self.model.predict(self.inputs.of(rows)))
-
-    def answers_of(self, numbers: Numbers) -> Answers:
-        """Return predictions as answers, within the range of train."""
-        values = np.expm1(numbers) if self.efforts else numbers
-        return Answers([float(value) for value in np.clip(values, self.low, self.high)])
+    if not truth.any():
+        return float(scores.max()) + 1.0, 0.0
+    curve = load("sklearn.metrics").precision_recall_curve
+    precision, recall, reached = curve(truth, scores)
+    with np.errstate(invalid="ignore"):
+        f1 = np.nan_to_num(2 * precision * recall / (precision + recall))[:-1]
+    best = len(f1) - 1 - int(np.argmax(f1[::-1]))  # of equals the one that gives fewer labels
+    below = reached[best - 1] if best else reached[0] - 1.0
+    return float((reached[best] + below) / 2), float(f1[best])
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,67 +121,118 @@ class _ConstantScore:
         return np.full(matrix.shape[0], self.side)
 
 
-def fit_ridge(inputs: Inputs, context: TrainingContext) -> Fitted:
+def _answers_of(task: Task, scores: Numbers, thresholds: Sequence[float]) -> Answers:
+    """Return the answers that scores give: a column a label, one alone for a binary task."""
+    if task.type == "multi-class":
+        return label_answers(task, scores)
+    names = task.label_names
+    over = scores > np.asarray(thresholds)
+    if task.type == "binary":
+        both = np.column_stack([scores[:, 0], -scores[:, 0]])
+        return Answers([names[0] if yes else names[1] for yes in over[:, 0]], both.tolist())
+    values = [[name for name, yes in zip(names, row, strict=True) if yes] for row in over]
+    return Answers(values, scores.tolist())
+
+
+def check_linear(task: Task) -> None:
+    """Raise `EvaluationError` for a task that has neither labels nor numbers."""
+    require_labels(task, "A linear model does not answer", "regression")
+
+
+def fit_heads(
+    kind: HeadKind, features: ReadFeatures, context: TrainingContext, folds: int
+) -> Fitted:
+    """Fit a head for each label, or a ridge for numbers, as `check_linear` has it."""
+    task, rows = context.task, context.whole_train
+    if task.type == "regression":
+        return fit_ridge(features, context)
+    matrix = features(rows)
+    targets = [
+        {target} if isinstance(target, str) else set(target)
+        for target in rows[target_column(task.type).name].to_pylist()
+    ]
+    # Of two labels that exclude each other, one needs a head.
+    names = task.label_names[:1] if task.type == "binary" else task.label_names
+    heads = []
+    with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
+        for name in names:
+            truth = np.array([name in target for target in targets])
+            heads.append(_fit_head(kind, matrix, truth, folds, context.seed))
+            progress.advance()
+    classifier = _Classifier(task, features, heads)
+    unseen = classifier.answers_of([head.unseen for head in heads])
+    _note_choice(context, folds, len(kind.strengths), unseen)
+    return classifier
+
+
+def _note_choice(context: TrainingContext, folds: int, candidates: int, unseen: Answers) -> None:
+    """Note that folds inside train chose, and the answers of models to the folds left out."""
+    learning = context.learning
+    learning.chosen_on, learning.candidates = f"{folds} folds inside train", candidates
+    learning.from_all, learning.unseen = True, (context.whole_train, unseen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Classifier:
+    """A head a label, each with its threshold; or one that takes the likeliest label."""
+
+    task: Task
+    features: ReadFeatures
+    heads: Sequence[_Head]
+
+    def answer(self, rows: pa.Table) -> Answers:
+        matrix = self.features(rows)
+        return self.answers_of([head.model.decision_function(matrix) for head in self.heads])
+
+    def answers_of(self, scores: Sequence[Numbers]) -> Answers:
+        """Return the answers that the heads' scores give."""
+        thresholds = [head.threshold for head in self.heads]
+        return _answers_of(self.task, np.column_stack(scores), thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    features: ReadFeatures
+    model: Any
+    low: float
+    high: float
+    efforts: bool
+    """True if the model predicts logarithms."""
+
+    def answer(self, rows: pa.Table) -> Answers:
+        return self.answers_of(self.model.predict(self.features(rows)))
+
+    def answers_of(self, numbers: Numbers) -> Answers:
+        """Return predictions as answers, within the range of train."""
+        values = np.expm1(numbers) if self.efforts else numbers
+        return Answers([float(value) for value in np.clip(values, self.low, self.high)])
+
+
+def fit_ridge(features: ReadFeatures, context: TrainingContext) -> Fitted:
     """Fit a ridge on the logarithm: efforts span orders of magnitude, and SMAPE is relative."""
     rows = context.whole_train
-    matrix = inputs.of(rows)
+    matrix = features(rows)
     values = rows[target_column(context.task.type).name].to_numpy().astype(np.float64)
     low, high = float(values.min()), float(values.max())
     efforts = low > -1
     targets = np.log1p(values) if efforts else values
-    many = hasattr(matrix, "tocsr") and len(rows) > _MOST_LEFT_OUT
-    ridge, without = (_by_folds if many else _one_by_one)(matrix, targets, context)
-    model = _Regression(inputs, ridge, low, high, efforts=efforts)
-    context.learning.candidates, context.learning.from_all = len(_ALPHAS), True
-    context.learning.unseen = (rows, model.answers_of(without))
+    selection, ridge = load("sklearn.model_selection"), load("sklearn.linear_model").Ridge()
+    folds = min(5, len(rows))
+    if folds < 2:
+        return _Regression(features, ridge.fit(matrix, targets), low, high, efforts=efforts)
+    split = selection.KFold(folds, shuffle=True, random_state=context.seed)
+    scoring = "neg_mean_squared_error"
+    search = selection.GridSearchCV(ridge, {"alpha": _ALPHAS}, scoring=scoring, cv=split)
+    best = search.fit(matrix, targets).best_estimator_
+    model = _Regression(features, best, low, high, efforts=efforts)
+    unseen = selection.cross_val_predict(best, matrix, targets, cv=split)
+    _note_choice(context, folds, len(_ALPHAS), model.answers_of(unseen))
     return model
 
 
-def _one_by_one(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
-    """Return a ridge, and its prediction of each row without having learned from it."""
-    ridge = load("sklearn.linear_model").RidgeCV(
-        alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True
-    )
-    ridge.fit(matrix, targets)
-    context.learning.chosen_on = "train rows left out one by one"
-    return ridge, ridge.cv_results_[:, _ALPHAS.index(ridge.alpha_)]
-
-
-def _by_folds(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
-    """Return the same by five folds: leaving out one by one wants memory for each two rows."""
-    selection = load("sklearn.model_selection")
-    ridges = [load("sklearn.linear_model").Ridge(alpha=alpha) for alpha in _ALPHAS]
-    folds = selection.KFold(5, shuffle=True, random_state=context.seed)
-    predicted = [selection.cross_val_predict(ridge, matrix, targets, cv=folds) for ridge in ridges]
-    best = int(np.argmin([((values - targets) ** 2).mean() for values in predicted]))
-    context.learning.chosen_on = "5 folds inside train"
-    return ridges[best].fit(matrix, targets), predicted[best]
-
-
-def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
-    """Return the threshold with the best F1 of the label, and that F1.
-
-    A score above the threshold gives the label. Thresholds lie midway between neighboring
-    scores, so new scores near an old one do not tip over. A label that no row has is given to none.
-    """
-    if not truth.any():
-        return float(scores.max()) + 1.0, 0.0
-    order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(truth[order])
-    answered = np.arange(1, len(scores) + 1)
-    f1 = 2 * hits / (answered + truth.sum())
-    # Between equal scores there is no threshold.
-    last = np.append(ranked[:-1] > ranked[1:], True)
-    best = int(np.argmax(np.where(last, f1, -1.0)))
-    below = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
-    return float((ranked[best] + below) / 2), float(f1[best])
-
-
-def _fit(kind: LinearKind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
-    def prepare() -> Features:
-        return Features(context.whole_train, context.unlabeled, settings["context"])
-
-    return fit_heads(kind, prepare, context, settings["folds"])
+def _fit(kind: HeadKind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
+    features = Features(context.whole_train, context.unlabeled, settings["context"])
+    return fit_heads(kind, features.of, context, settings["folds"])
 
 
 MODELS = tuple(
