@@ -10,7 +10,16 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.schemas import EVENTS, LEDGER, REFERENCES, TableSchema
+from goldpan.core.schemas import (
+    COMMENTS,
+    COMMITS,
+    EDITS,
+    ENTRIES,
+    EVENTS,
+    LEDGER,
+    REFERENCES,
+    TableSchema,
+)
 from goldpan.core.schemas.table import TEXT
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.miners.facts import Facts
@@ -24,6 +33,15 @@ from goldpan.miners.tables.rows import NOBODY
 _MEMORY = "512MB"
 """DuckDB's own; rows beyond it go to disk."""
 _TROUBLES = pa.schema([("number", pa.int64()), ("part", TEXT), ("state", TEXT), ("reason", TEXT)])
+
+
+_TEXTS = {
+    ENTRIES: ("entry", "body"),
+    COMMENTS: ("comments", "body"),
+    COMMITS: ("commits", "message"),
+    EDITS: ("edits", "text"),
+}
+"""Long texts by table, with their facet: no question needs them, so DuckDB need not copy them."""
 
 
 def _sequences(sequences: Mapping[int, int]) -> pa.Table:
@@ -65,8 +83,11 @@ class RangeTables:
     ) -> Iterator[tuple[TableSchema, pa.Table]]:
         """Yield the rows of each table of a range; `pending` is what its entries lack."""
         connection = self._connection
-        for name, rows in read_range(self._scratch, index).items():
-            connection.register(f"raw_{name}", rows)
+        facets = read_range(self._scratch, index)
+        texts = {table: facets[facet][column] for table, (facet, column) in _TEXTS.items()}
+        for name, rows in facets.items():
+            hidden = [column for facet, column in _TEXTS.values() if facet == name]
+            connection.register(f"raw_{name}", rows.drop_columns(hidden))
         for name, query in SHARED.items():
             parameters = bounds_of(index) if name == "floor" else {}
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}", parameters)
@@ -83,6 +104,9 @@ class RangeTables:
             result = connection.sql(query, params=own).to_arrow_table()
             if table in (LEDGER, EVENTS):
                 connection.register(table.name, result)
+            if table in texts:
+                column = texts[table].cast(pa.large_string()).take(result["_at"])
+                result = result.append_column(_TEXTS[table][1], column)
             yield table, result
         connection.execute(LISTED)
         connection.execute(STRANGE)
