@@ -45,7 +45,7 @@ def counted_and_missing(result: Coverage) -> Iterator[Block]:
         yield Line("The last run did not finish: run the same goldpan mine command again.")
     for unknown in result.unknown:
         where = f"{count(unknown.count, 'time')}, as in #{unknown.number}"
-        yield Line(f"Unknown {unknown.kind} {unknown.name}: {where}")
+        yield Line(f"Unknown event {unknown.name}: {where}")
     if result.unseen:
         beyond = "what is visible only with a token:"
         yield Line(f"Nothing is missing, except {beyond}" if result.complete else f"And {beyond}")

@@ -27,35 +27,6 @@ from goldpan.miners.journal_state import FLOORED, RELATIONS
 from goldpan.miners.tables.ledger import LEDGER_ROWS, PAGES, floor_of
 from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, NOBODY, STATE_COLUMNS
 
-_TYPES = ("user", "bot", "organization", "mannequin", "enterprise_user_account")
-_ASSOCIATIONS = (
-    *("collaborator", "contributor", "first_time_contributor", "first_timer", "mannequin"),
-    *("member", "none", "owner"),
-)
-_KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
-    "entries": {
-        "state": ("open", "closed"),
-        "state_reason": (
-            *("completed", "not_planned", "duplicate", "reopened"),
-            *("resolved", "outdated"),  # of discussions
-        ),
-        "author_type": _TYPES,
-        "author_association": _ASSOCIATIONS,
-    },
-    "comments": {
-        "author_type": _TYPES,
-        "author_association": _ASSOCIATIONS,
-        "review_state": ("approved", "changes_requested", "commented", "dismissed", "pending"),
-        "minimized_reason": (
-            *("abuse", "off-topic", "outdated", "resolved", "duplicate", "spam", "low-quality"),
-        ),
-    },
-    "files": {
-        "status": ("added", "changed", "copied", "modified", "removed", "renamed", "unchanged")
-    },
-    "events": {"actor_type": _TYPES},
-}
-
 
 def _current(facet: str, part: str = "", keys: str = "") -> str:
     """Select a facet's rows that are not superseded and whose entry still exists.
@@ -202,12 +173,7 @@ SELECT kind || 's', count(*) FROM entries GROUP BY kind UNION ALL
 SELECT kind || 's', count(*) FROM comments WHERE kind IN ('comment', 'review_comment') GROUP BY kind
 UNION ALL SELECT 'unstored', count(*) FROM ledger WHERE part = 'entry' AND stored = 0
 """
-STRANGE = f"INSERT INTO strange SELECT 'event', name, number FROM ({_UNKNOWN})" + "".join(
-    f" UNION ALL SELECT 'value', '{table}.{column} = ' || {column}, number FROM {table} "
-    f"WHERE {column} NOT IN {known}"
-    for table, columns in _KNOWN.items()
-    for column, known in columns.items()
-)
+STRANGE = f"INSERT INTO strange SELECT name, number FROM ({_UNKNOWN})"
 LOSSES = f"""
 SELECT r.number, r.part, r.reason FROM ({_current("losses")}) r
 LEFT JOIN floor f ON f.number = r.number AND f.part = {floor_of("r.part")}

@@ -63,7 +63,7 @@ class RangeTables:
         connection.execute(f"SET memory_limit = '{_MEMORY}'")
         connection.execute("SET temp_directory = $1", [str(scratch)])
         connection.execute("CREATE TABLE listed (part VARCHAR, rows BIGINT)")
-        connection.execute("CREATE TABLE strange (kind VARCHAR, name VARCHAR, number BIGINT)")
+        connection.execute("CREATE TABLE strange (name VARCHAR, number BIGINT)")
         old, now = [name.lower() for name in facts.former], list(facts.former.values())
         self._keep("former", pa.table({"name": pa.array(old, TEXT), "now": pa.array(now, TEXT)}))
         self._keep("gone", pa.table({"number": pa.array(sorted(live.deleted), pa.int64())}))
@@ -117,10 +117,10 @@ class RangeTables:
         return {part: int(count) for part, count in rows.fetchall()}
 
     def strange(self) -> pa.Table:
-        """Return the events and values that nobody documents, sorted."""
+        """Return the events that nobody documents, sorted."""
         return self._connection.sql(
-            "SELECT kind, name, count(*) AS count, min(number) AS number FROM strange "
-            "GROUP BY kind, name ORDER BY kind, name"
+            "SELECT name, count(*) AS count, min(number) AS number FROM strange "
+            "GROUP BY name ORDER BY name"
         ).to_arrow_table()
 
     def __enter__(self) -> Self:
