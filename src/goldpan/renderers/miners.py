@@ -159,11 +159,6 @@ def _fetched(result: FetchedHistory) -> Iterator[Block]:
         yield Line(f"{count(result.clone.kept, 'commit')} kept that the source no longer has")
     cells = [*history.states.items(), *history.notes.items()]
     yield Table(("state or note", "pull requests"), cells)
-    if history.unasked:
-        yield Line(
-            f"The changes of {count(history.unasked, 'pull request')} are not in the clone; "
-            "goldpan clone --network asks GitHub for their diffs"
-        )
     if history.disagreeing:
         numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
         hidden = len(history.disagreeing) - _MOST_NUMBERS
