@@ -179,7 +179,7 @@ def test_a_clone_whose_record_settings_or_head_were_changed_is_told(
         clone(workspace, REPO, Notes(), source=source.path)
         verify_clone(made.path)
     (made.path / "refs/heads/new").write_bytes((made.path / "refs/heads/main").read_bytes())
-    with pytest.raises(GitError, match="has no such ref"):
+    with pytest.raises(GitError, match="says nothing of it"):
         verify_clone(made.path)
     record = made.path / "goldpan.json"
     record.write_bytes(record.read_bytes()[:-3])

@@ -239,7 +239,7 @@ def test_without_tables_or_clone(case: Case) -> None:
     write_tables(case.workspace, [])
     with pytest.raises(GitError, match="Run goldpan clone"):
         read_history(case.workspace, REPO, Notes())
-    assert case.read() == History(REPO, 0, 0, {}, {}, (), 0, 0)
+    assert case.read() == History(REPO, 0, 0, {}, {}, (), 0)
 
 
 def test_what_was_not_mined_is_cloned_alone(case: Case, tmp_path: Path) -> None:

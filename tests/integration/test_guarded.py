@@ -59,7 +59,7 @@ def test_nothing_is_read_far_ahead() -> None:
 def test_what_needs_no_process_starts_none() -> None:
     results = map_in_sandbox(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
     assert next(results) == 0
-    assert len(workers()) == 2
+    assert len(workers()) == 1
     assert list(results) == [-1, -2, -3, -4]
     assert list(map_in_sandbox(die_at_three, [3, 3], 1, 1.0, at_once=lambda number: number)) == [
         3,

@@ -22,7 +22,7 @@ from graphql import (
 from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github import queries
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
-from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of, lacking_columns
+from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of
 from tests.twin import Twin, synthetic_world
 from tests.twin.asking import SLUICE, ask, get, real_data, sluice
 from tests.twin.schema import SDL
@@ -92,11 +92,6 @@ def test_documents_do_without_what_a_server_lacks(lacking: tuple[str, str]) -> N
     assert lacking in dialect.lacks
     for document in documents(dialect):
         assert validate(schema, parse(document)) == [], document
-
-
-def test_lacking_columns_are_named() -> None:
-    lacks = frozenset({("Issue", "issueType"), ("IssueType", "__typename")})
-    assert lacking_columns(Dialect(lacks)) == ["entries.issue_type"]
 
 
 NEWER = {

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +15,12 @@ import goldpan
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import Reporter
 
 LOCKS = Path(goldpan.__file__).parent / "locks"
 _BUILD = LOCKS / "build.txt"  # what builds the packages that come without a wheel
 _READY, _BEGUN = "goldpan-ready", "goldpan-begun"
 _SECONDS = 1800
-_PINNED = re.compile(r"^\S+==", re.M)
-_COLLECTED = ("Collecting ", "Processing ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ class IsolatedEnv:
                 f"Run this with Python {newest} or earlier, or set {self.variable} to the "
                 "directory of an environment that has it",
             )
-        reporter.note(f"Installing {self.name} into {directory}")
+        reporter.note(f"Installing {self.name} into {directory}, which takes a minute or two")
         try:
             directory.mkdir(parents=True, exist_ok=True)
             (directory / _BEGUN).touch()
@@ -87,9 +81,7 @@ class IsolatedEnv:
             install = ["install", "--disable-pip-version-check", "--no-compile", "--no-deps"]
             install += ["--require-hashes", "--no-build-isolation", "--requirement"]
             self._run([*pip, *install, str(_BUILD)])
-            packages = len(_PINNED.findall(self.lock.read_text(encoding="utf-8")))
-            with reporter.task(f"Installing {self.name}, packages", packages) as task:
-                self._run([*pip, *install, str(self.lock)], task)
+            self._run([*pip, *install, str(self.lock)])
             (directory / _READY).touch()
         except OSError as error:
             raise GoldpanError(
@@ -97,49 +89,28 @@ class IsolatedEnv:
                 f"Set {self.variable} to another directory",
             ) from None
 
-    def _run(self, command: list[str], task: ProgressTask | None = None) -> None:
-        """Run a command, and count the packages that pip says it collects."""
+    def _run(self, command: list[str]) -> None:
         # Constraints on the packages of this environment are not meant for another.
         environment = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and fixed arguments
+        try:
+            done = subprocess.run(  # noqa: S603 - our own interpreter and fixed arguments
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
+                capture_output=True,
                 text=True,
+                errors="replace",
                 env=environment,
+                timeout=_SECONDS,
+                check=False,
             )
-            with process, _killed_after(process, _SECONDS) as expired:
-                for output_line in process.stdout or ():
-                    if task is not None and output_line.startswith(_COLLECTED):
-                        task.advance()
-            if expired.is_set():
-                raise GoldpanError(f"Installing {self.name} took too long", "Try again")
-            if process.returncode:
-                complaints.seek(0)
-                last = (complaints.read().strip().splitlines() or ["no reason given"])[-1]
-                raise GoldpanError(
-                    f"{self.name} cannot be installed: {line(mask(last), 300)}",
-                    f"Install it yourself with: {' '.join(command)}",
-                )
-
-
-@contextmanager
-def _killed_after(process: subprocess.Popen[str], seconds: float) -> Iterator[threading.Event]:
-    """Kill a process that runs for longer; the event then is set."""
-    expired = threading.Event()
-
-    def end() -> None:
-        expired.set()
-        process.kill()
-
-    timer = threading.Timer(seconds, end)
-    timer.start()
-    try:
-        yield expired
-    finally:
-        timer.cancel()
+        except subprocess.TimeoutExpired:
+            raise GoldpanError(f"Installing {self.name} took too long", "Try again") from None
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise GoldpanError(
+                f"{self.name} cannot be installed: {line(mask(last), 300)}",
+                f"Install it yourself with: {' '.join(command)}",
+            )
 
 
 def interpreter(directory: Path) -> Path:

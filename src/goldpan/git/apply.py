@@ -1,6 +1,6 @@
 """Applies unified diffs by `git apply`: what git takes is taken, what it refuses is refused.
 
-Git works in a scratch folder, or in an index of its own, and has bounds on memory and time. It
+Git works in a scratch folder, and has bounds on memory and time. It
 ignores text around a diff, and so also lines of a change whose hunk says that it is complete:
 these are refused.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from goldpan.core.errors import GitError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.git.process import NOWHERE, Reach, check_version, environment
+from goldpan.git.process import Reach, check_version, environment
 from goldpan.git.trees import SUBMODULE, SYMLINK, is_unsafe
 
 MOST_BYTES = 64 << 20
@@ -136,23 +136,6 @@ def apply_in(folder: Path, diff: bytes, *options: str) -> None:
     _git(*_APPLY, *options, stdin=diff, folder=folder)
 
 
-def apply_to_commit(clone: Path, commit: str, diff: bytes) -> str:
-    """Return the tree that a diff makes of a commit's; its files are written into the clone.
-
-    Raises `DiffError`.
-    """
-    with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
-        index = {
-            **environment(NOWHERE, clone),
-            "GIT_DIR": str(clone.absolute()),
-            "GIT_INDEX_FILE": str(Path(scratch, "index")),
-        }
-        _git("read-tree", "--end-of-options", commit, variables=index)
-        if diff.strip():
-            _git(*_APPLY, "--cached", stdin=diff, variables=index)
-        return _git("write-tree", variables=index).decode().strip()
-
-
 def text_hunks(before: str, after: str) -> str:
     """Return what differs between two texts, as the hunks of a unified diff."""
     with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
@@ -180,17 +163,13 @@ def _state(place: Path) -> FileState | None:
 
 
 def _git(
-    *arguments: str,
-    stdin: bytes = b"",
-    folder: Path = Path("/"),
-    variables: Mapping[str, str] | None = None,
-    good: tuple[int, ...] = (0,),
+    *arguments: str, stdin: bytes = b"", folder: Path = Path("/"), good: tuple[int, ...] = (0,)
 ) -> bytes:
     check_version()
     process = subprocess.run(  # noqa: S603 - git with our own arguments
         ["sh", "-c", _BOUNDED, "git", *arguments],  # noqa: S607
         input=stdin,
-        env=variables or {**environment(_ALONE), "GIT_DIR": os.devnull},
+        env={**environment(_ALONE), "GIT_DIR": os.devnull},
         cwd=folder,
         capture_output=True,
         check=False,

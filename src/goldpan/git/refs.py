@@ -102,13 +102,22 @@ def find_ref_flaws(clone: Path) -> list[RefFlaw]:
     changed = [name for name, text in files.items() if _content(clone / name) != text.encode()]
     if changed:  # git may not even read it
         return [RefFlaw(clone / name, "it is not what the clone's record says") for name in changed]
+    loose = {
+        _plain(str(path.relative_to(clone))): _content(path)
+        for path in (clone / "refs").rglob("*")
+        if path.is_file()
+    }
+    # What git reads of a file may be the same in spite of a wrong byte.
+    names = {name for name, text in loose.items() if text != f"{recorded.get(name)}\n".encode()}
     try:
         present = {_plain(name): value for name, value in read_refs(clone).items()}
     except GitError as error:
-        return [RefFlaw(clone / "refs", error.problem)]
-    names = {name for name in {*recorded, *present} if recorded.get(name) != present.get(name)}
+        if not names:
+            return [RefFlaw(clone / "refs", error.problem)]
+        present = recorded
+    names |= {name for name in {*recorded, *present} if recorded.get(name) != present.get(name)}
     return [
-        RefFlaw(clone / name, f"the clone's record has {recorded.get(name, 'no such ref')}")
+        RefFlaw(clone / name, f"the clone's record says {recorded.get(name, 'nothing of it')}")
         for name in sorted(names)
     ]
 

@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
 
-from goldpan.git.process import git, results_in_order, stream
+from goldpan.git.process import results_in_order, stream
 
 _QUOTE = '"'
 _ESCAPES = {
@@ -184,15 +184,6 @@ def compare(
     The commits must be in the clone.
     """
     return results_in_order(pairs, lambda batch: _compare(clone, batch, depth))
-
-
-def compare_trees(clone: Path, before: str, after: str) -> tuple[Touched, ...]:
-    """Return the files that differ between two trees, or commits, of a clone."""
-    depth = Depth.FILES.value
-    output = git("diff-tree", *_OPTIONS[1:], *depth, before, after, clone=clone, subject=str(clone))
-    fields = [after.encode(), *output.split(b"\0")[:-1]]
-    (group,) = _groups(iter(fields))
-    return tuple(group.touched)
 
 
 def _compare(

@@ -15,11 +15,11 @@ from goldpan.core.storage.parquet import read_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.journal import UNSEEN
 from goldpan.miners.journal_state import JournalState
-from goldpan.miners.tables.current_records import NOT_YET, find_current_records
+from goldpan.miners.tables.current_records import NOT_YET
 
 _COLUMNS = {
     "ledger": ("number", "part", "announced", "stored", "state", "reason"),
-    "unknown": ("kind", "name", "count", "number"),
+    "unknown": ("name", "count", "number"),
     "repositories": ("repo",),
 }
 _WELL = pa.array(("complete", "unseen"))
@@ -52,9 +52,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An event or value that GitHub does not document, and an entry that has it."""
+    """An event that GitHub does not document, and an entry that has it."""
 
-    kind: str
     name: str
     count: int
     number: int
@@ -63,6 +62,8 @@ class Unknown:
 @dataclass(frozen=True, slots=True)
 class Coverage(Result):
     """How complete a repository is."""
+
+    schema = 2
 
     repo: str
     via: str
@@ -106,10 +107,10 @@ def measure_coverage(
         tables = read_tables(workspace, repo, _COLUMNS)
         counts, gaps = _counts(tables["ledger"]), _gaps(tables["ledger"])
         unknown = [Unknown(**row) for row in tables["unknown"].to_pylist()]
-        unknown.sort(key=lambda item: (item.kind, item.name))
         name = next(filter(None, tables["repositories"]["repo"].to_pylist()), repo)
     else:
-        (counts, gaps), unknown, name = _without_tables(state), [], repo
+        counts, unknown, name = [], [], repo
+        gaps = [Gap(None, "tables", "pending", NOT_YET)]
     return Coverage(
         name,
         plan["via"],
@@ -147,18 +148,3 @@ def _gaps(ledger: pa.Table) -> list[Gap]:
     rows = ledger.filter(pc.invert(pc.is_in(ledger["state"], _WELL)))
     gaps = [Gap(**row) for row in rows.select(["number", "part", "state", "reason"]).to_pylist()]
     return sorted(gaps, key=lambda gap: (gap.number is not None, gap.number or 0, gap.part))
-
-
-def _without_tables(state: JournalState) -> tuple[list[Count], list[Gap]]:
-    """Return counts and gaps from the archive alone, for a first run that did not end."""
-    live = find_current_records(state)
-    gaps = [
-        Gap(number, part, trouble.state, trouble.reason)
-        for (number, part), trouble in live.open.items()
-    ]
-    gaps.append(Gap(None, "tables", "pending", NOT_YET))
-    gaps.sort(key=lambda gap: (gap.number or 0, gap.part))
-    announced = {} if live.is_limited else live.announced
-    parts = (*_ENTRIES, *live.further_lists)
-    counts = [Count(part, announced.get(part), live.stored.get(part, 0)) for part in parts]
-    return counts, gaps

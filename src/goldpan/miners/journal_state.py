@@ -126,9 +126,7 @@ class JournalState:
         """Return where the newest run began whose host is known and is not this machine."""
         for record in reversed(self.begins):
             plan = record.meta["plan"]
-            # Earlier versions took each backup as one of github.com.
-            is_known = plan["via"] != "backup" or "git_host" in record.meta
-            if plan.get("host") and not is_loopback(plan["host"]) and is_known:
+            if plan.get("host") and not is_loopback(plan["host"]):
                 return record
         return None
 
@@ -146,11 +144,8 @@ class JournalState:
     def _observe_backup(self, record: Record) -> None:
         """Take note of a backup's copy of an entry: of several the newest counts."""
         meta, sequence = record.meta, record.sequence
-        number, date = meta["number"], (meta.get("updated") or "", False)
+        number, date = meta["number"], (meta["updated"], False)
         is_half, is_bare = meta.get("half", False), meta.get("bare", False)
-        if "updated" not in meta:  # archived before copies were compared
-            self._observe(number, meta["kind"], sequence)
-            return
         if (earlier_date := self.dated.get(number)) and earlier_date[1]:
             self.listed_dates.setdefault(number, earlier_date)
         if is_half and not is_bare and number in self.with_branches:

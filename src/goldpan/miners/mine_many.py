@@ -27,8 +27,8 @@ MOST_AT_ONCE = 8
 """Repositories that are mined at once unless settings say otherwise: twice the requests that may
 be under way, so that there always is one to send."""
 MEMORY_A_REPOSITORY = 256 << 20
-"""Bytes for a crawl's journal: of 90,000 entries over GraphQL, or of 38,000 over REST (2.8 and
-6.7 kB an entry)."""
+"""Bytes for a crawl's journal: of 80,000 entries over GraphQL, or of 37,000 over REST (3.3 and
+7.2 kB an entry)."""
 Ask = Callable[[Crawl, str], Awaitable[None]]
 """Works on one repository, by a client that counts for it alone and a reporter that names it."""
 

@@ -61,8 +61,6 @@ class HttpRequest:
     body: bytes | None = None
     owner: str = ""
     """The identity of the token that has to ask; any may where it is empty."""
-    text: bool = False
-    """True where the reply may be something other than JSON."""
 
 
 def on_same_host(url: str, target: str) -> str:
@@ -163,18 +161,14 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-def read_reply(
-    status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool, text: bool = False
-) -> HttpReply:
-    """Judge a reply by status, headers and body; with `text` a good one need not be JSON."""
+def read_reply(status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool) -> HttpReply:
+    """Judge a reply by status, headers and body."""
     data: Any = None
     if body:
         try:
             data = parse_json(body)
         except ValueError:
             data = None
-    if text and status == 200:
-        return HttpReply(status, headers, body, data, Verdict.DONE)
     verdict, problem = _judge(status, headers, body, data, graphql=graphql)
     return HttpReply(status, headers, body, data, verdict, problem)
 

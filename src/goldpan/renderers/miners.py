@@ -45,7 +45,7 @@ def counted_and_missing(result: Coverage) -> Iterator[Block]:
         yield Line("The last run did not finish: run the same goldpan mine command again.")
     for unknown in result.unknown:
         where = f"{count(unknown.count, 'time')}, as in #{unknown.number}"
-        yield Line(f"Unknown {unknown.kind} {unknown.name}: {where}")
+        yield Line(f"Unknown event {unknown.name}: {where}")
     if result.unseen:
         beyond = "what is visible only with a token:"
         yield Line(f"Nothing is missing, except {beyond}" if result.complete else f"And {beyond}")
@@ -159,11 +159,6 @@ def _fetched(result: FetchedHistory) -> Iterator[Block]:
         yield Line(f"{count(result.clone.kept, 'commit')} kept that the source no longer has")
     cells = [*history.states.items(), *history.notes.items()]
     yield Table(("state or note", "pull requests"), cells)
-    if history.unasked:
-        yield Line(
-            f"The changes of {count(history.unasked, 'pull request')} are not in the clone; "
-            "goldpan clone --network asks GitHub for their diffs"
-        )
     if history.disagreeing:
         numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
         hidden = len(history.disagreeing) - _MOST_NUMBERS

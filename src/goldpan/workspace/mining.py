@@ -243,7 +243,7 @@ def clone(
     Args:
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
             repositories, put {owner} and {name} in it.
-        network: Ask GitHub for what git cannot tell. (default: unless --source is local)
+        network: Fetch files that a partial clone lacks. (default: unless --source is local)
     """
     from goldpan.core.settings.config import repository_name
     from goldpan.git.remote import find_remote, source_of

@@ -21,13 +21,14 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import spare_pandas
@@ -47,6 +48,11 @@ _GRACE = 5.0
 
 class WorkerEndedError(Exception):
     """A worker process was killed, or ended itself, in the middle of its work."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+        """Negative for a signal."""
 
 
 class _ElsewhereError(Exception):
@@ -71,11 +77,24 @@ class WorkerProcess:
         with suppress(OSError):  # it did not start, which `connection` tells
             self.connection.send((main, arguments))
 
+    def greet(self) -> None:
+        """Wait until the process runs; raises `GoldpanError` where it does not start."""
+        try:
+            self.connection.recv()
+        except (EOFError, OSError):
+            self.end()
+            raise GoldpanError(
+                f"A process that works for this one did not start ({sys.executable})",
+                "Try again; its own words are above, if it had any",
+            ) from None
+
     def end(self) -> int:
         """End the process, whatever it does, and return its exit code, negative for a signal."""
         self.connection.close()
         self._process.kill()
-        return self.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process.wait()
 
     def interrupt(self) -> None:
         """Have the process give up its work and end; kill it where that takes long."""
@@ -84,12 +103,6 @@ class WorkerProcess:
             self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
             self._process.kill()
-
-    def wait(self) -> int:
-        """Wait for the process's end and return its exit code."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self._process.wait()
 
 
 class WorkerPool:
@@ -131,13 +144,13 @@ class WorkerPool:
             worker = self._idle.pop()
         except IndexError:
             worker = WorkerProcess(_answer_calls, self._initializer)
+            worker.greet()
         self._busy.add(worker)
         try:
             worker.connection.send((function, arguments))
             answer = worker.connection.recv()
         except (EOFError, OSError):
-            worker.end()
-            raise WorkerEndedError from None
+            raise WorkerEndedError(worker.end()) from None
         except BaseException:  # such as Ctrl-C: the answer would be taken for that of the next call
             worker.end()
             raise
@@ -175,6 +188,7 @@ def _answer_calls(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that work cleans up behind itself
     if initializer is not None:
         initializer()
+    connection.send(None)
     while True:
         try:
             function, arguments = connection.recv()
@@ -233,106 +247,61 @@ def map_in_sandbox(
     no process, None for others. Raises `GoldpanError` where a process cannot start, and what
     `work` raises of that kind: a missing package is no property of an item.
     """
-    waiting = enumerate(items)
-    crew: list[_Worker[T, R]] = []
-    results: dict[int, R | Failed] = {}
-    yielded = 0
-    more = True
+    workers = max(workers, 1)
+    waiting: deque[Future[R]] = deque()  # in order
+    running: set[Future[R]] = set()
+    pool = WorkerPool(workers, _enter_sandbox)
     try:
-        while more or results or any(worker.busy for worker in crew):
-            while (
-                more
-                and len(results) < _AHEAD
-                and not (crew and all(worker_.busy for worker_ in crew))
-            ):
-                number, item = next(waiting, (-1, None))
-                if item is None:
-                    more = False
-                    break
-                result = at_once(item)
-                if result is not None:
-                    results[number] = result
-                    continue
-                crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
-                next(worker for worker in crew if not worker.busy).take(number, item)
-            while yielded in results:
-                yield results.pop(yielded)
-                yielded += 1
-            busy = [worker.connection for worker in crew if worker.busy]
-            ready = wait(busy) if busy else []
-            for index, worker in enumerate(crew):
-                if worker.connection in ready:
-                    results[worker.number] = worker.give()
-                    if worker.dead:
-                        crew[index] = _Worker(work, timeout)
+        for item in items:
+            result = at_once(item)
+            if result is None:
+                waiting.append(pool.submit(_timed, work, timeout, item))
+                running.add(waiting[-1])
+            else:
+                waiting.append(Future())
+                waiting[-1].set_result(result)
+            while waiting and waiting[0].done():
+                yield _outcome(waiting.popleft())
+            running = {future for future in running if not future.done()}
+            while len(running) >= workers:
+                running = wait(running, return_when=FIRST_COMPLETED).not_done
+            while waiting and (waiting[0].done() or len(waiting) > _AHEAD):
+                yield _outcome(waiting.popleft())
+        while waiting:
+            yield _outcome(waiting.popleft())
     finally:
-        for worker in crew:
-            worker.end()
+        pool.abandon()
+        pool.close()
 
 
-class _Worker(Generic[T, R]):
-    def __init__(self, work: Callable[[T], R], timeout: float) -> None:
-        self._process = WorkerProcess(_work, work, timeout)
-        self.connection = self._process.connection
-        self.number = -1
-        self.busy = self.dead = self.greeted = False
-
-    def take(self, number: int, item: T) -> None:
-        """Begin with an item; raises `GoldpanError` where the process did not start."""
-        if not self.greeted:
-            try:
-                greeting = self.connection.recv()
-            except (EOFError, OSError):
-                raise GoldpanError(
-                    f"A process for reading code did not start ({sys.executable})",
-                    "Try again; its own words are above, if it had any",
-                ) from None
-            if isinstance(greeting, GoldpanError):
-                raise greeting
-            self.greeted = True
-        self.number, self.busy = number, True
-        with suppress(OSError):  # it died while idle, which `give` tells
-            self.connection.send(item)
-
-    def give(self) -> R | Failed:
-        """Return what came of the item that it took; raises the `GoldpanError` of its work."""
-        self.busy = False
-        try:
-            result: R | GoldpanError = self.connection.recv()
-        except (EOFError, OSError):
-            self.dead = True
-            self.connection.close()
-            return Failed("timeout" if self._process.wait() == -signal.SIGPROF else "crash")
-        if isinstance(result, GoldpanError):
-            raise result
-        return result
-
-    def end(self) -> None:
-        """End the process, whatever it does."""
-        if not self.dead:
-            self._process.end()
+def _outcome(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except WorkerEndedError as error:
+        return Failed("timeout" if error.code == -signal.SIGPROF else "crash")
+    except GoldpanError:
+        raise
+    except Exception:  # noqa: BLE001 - an item may make its work fail in any way
+        return Failed("crash")
 
 
-def _work(connection: Connection[Any, Any], work: Callable[[Any], Any], timeout: float) -> None:
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    _bound_memory()
-    with suppress(EOFError, OSError):
-        connection.send(None)
-        while True:
-            item = connection.recv()
-            # The kernel ends the process at this signal, also within the parser, and also where
-            # the parent is gone.
-            signal.setitimer(signal.ITIMER_PROF, timeout)
-            try:
-                result = work(item)
-            except GoldpanError as error:
-                result = error
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            connection.send(result)
+def _timed(work: Callable[[T], R], timeout: float, item: T) -> R:
+    """Do work under a limit of time.
+
+    The kernel ends the process at its signal, also within a parser, and also where the parent is
+    gone.
+    """
+    signal.setitimer(signal.ITIMER_PROF, timeout)
+    try:
+        return work(item)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def _bound_memory() -> None:
+def _enter_sandbox() -> None:
     """Bound what the process may take beyond what it has, where the system can."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])

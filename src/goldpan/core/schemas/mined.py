@@ -342,13 +342,12 @@ LEDGER = table(
 
 UNKNOWN = table(
     "unknown",
-    "Undocumented things that GitHub sent: kept in `raw/` and counted here.",
+    "Undocumented events that GitHub sent: kept in `raw/` and counted here.",
     text("repo"),
-    text("kind", "`event`, `value`"),
-    text("name", "the event; or a table, a column and the value"),
+    text("name", "the event"),
     count("count"),
     count("number", "an entry with it"),
-    order=("kind", "name"),
+    order=("name",),
 )
 
 MINED = (

@@ -59,9 +59,7 @@ REVISIONS = table(
     "fix pairs; made by `goldpan clone`.",
     text("repo"),
     count("number", "the pull request"),
-    text(
-        "state", "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [Pairing](pairing.md)"
-    ),
+    text("state", "`base`, `merge_base`, `merge_parent` or `none`: see [Pairing](pairing.md)"),
     text("before_sha", "the commit before the change; models see its tree"),
     text("after_sha", "the commit that holds what was merged"),
     text("merge_base", "of the base SHA and the head"),

@@ -12,7 +12,7 @@ from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect, adapt
-from goldpan.miners.github.queries import INTROSPECTION, dialect_of, lacking_columns
+from goldpan.miners.github.queries import INTROSPECTION, dialect_of
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, Resource, errors_of
 
@@ -110,8 +110,8 @@ async def _dialect(github: GitHub, settings: Settings) -> Dialect:
     reply = await github.graphql(INTROSPECTION, {}, tries=github.retries, first_contact=True)
     dialect = dialect_of(reply.data["data"])
     if dialect.lacks:
-        columns = ", ".join(lacking_columns(dialect)) or "no column"
-        github.note(f"GraphQL at {settings.web_host} lacks some fields: {columns} stays null")
+        fields = ", ".join(sorted(f"{kind}.{name}" for kind, name in dialect.lacks))
+        github.note(f"GraphQL at {settings.web_host} lacks {fields}: their columns stay null")
     return dialect
 
 

@@ -98,7 +98,6 @@ class Transport:
             {name.lower(): value for name, value in response.headers.items()},
             bytes(body),
             graphql=request.resource == "graphql",
-            text=request.text,
         )
         self._check_address(request.url, reply)
         return reply
@@ -133,7 +132,7 @@ _MOST_SECONDARY = 20  # GitHub bans who goes on after that
 _TOKEN_TRIES = 3
 _MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
 _FIRST_TRIES = 10  # of a repository's first contact, while GitHub answers for others
-_JSON, _DIFF = "application/vnd.github+json", "application/vnd.github.diff"
+_JSON = "application/vnd.github+json"
 Refresh = Callable[[], tuple[str, ...]]
 """Makes new tokens, where the old ones expire."""
 
@@ -193,17 +192,15 @@ class GitHub:
         client.probe = None
         return client
 
-    async def get(
-        self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
-    ) -> HttpReply:
+    async def get(self, url: str, tag: Tag | None = None, *, tries: int | None = None) -> HttpReply:
         """Ask REST for a path below the API's root, or for a whole address that it gave.
 
         Returns replies of any status that asking again would not change (200, 304, 404, ...).
-        A `tag` counts only while its token is in the pool; `text` takes replies that are no
-        JSON. Raises `NoAnswerError` after the last try, `AuthenticationError` for bad tokens,
-        `ServerError` once GitHub as a whole did not answer for as long as it is waited for.
+        A `tag` counts only while its token is in the pool. Raises `NoAnswerError` after the last
+        try, `AuthenticationError` for bad tokens, `ServerError` once GitHub as a whole did not
+        answer for as long as it is waited for.
         """
-        request = self.page(url, text=text)
+        request = self.page(url)
         if tag is not None and self.pool.owns(tag.owner):
             headers = {**request.headers, "If-None-Match": tag.etag}
             request = replace(request, headers=headers, owner=tag.owner)
@@ -242,10 +239,10 @@ class GitHub:
         self.points += int(rate["cost"]) if rate else 1
         return reply
 
-    def page(self, url: str, *, text: bool = False) -> HttpRequest:
+    def page(self, url: str) -> HttpRequest:
         """Return the request for a path of REST, or for a whole address that GitHub gave."""
         address = on_same_host(self.api_url, url) if "://" in url else self.api_url + url
-        return HttpRequest("core", "GET", address, {"Accept": _DIFF if text else _JSON}, text=text)
+        return HttpRequest("core", "GET", address, {"Accept": _JSON})
 
     def query(self, document: str, variables: Mapping[str, object]) -> HttpRequest:
         """Return the request for a GraphQL document."""

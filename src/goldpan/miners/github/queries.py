@@ -267,21 +267,6 @@ def lists_by_summary(node: Mapping[str, Any]) -> list[str]:
     return [name for name, count in counts.items() if count]
 
 
-COLUMNS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("Issue", "issueType"): ("entries.issue_type",),
-    ("Issue", "parent"): ("entries.parent_repo", "entries.parent_number"),
-    ("Issue", "subIssuesSummary"): ("entries.sub_issues",),
-    ("Issue", "issueDependenciesSummary"): ("entries.blocked_by", "entries.blocking"),
-    ("Issue", "pinnedIssueComment"): ("entries.pinned_comment_id",),
-    ("Issue", "duplicateOf"): ("entries.duplicate_of_repo", "entries.duplicate_of_number"),
-    ("Issue", "stateReason"): ("entries.state_reason",),
-    ("Issue", "assignees"): ("entries.assignees",),
-    ("Issue", "milestone"): ("entries.milestone",),
-    ("PullRequest", "isDraft"): ("entries.draft",),
-    ("Discussion", "stateReason"): ("entries.state_reason",),
-    ("IssueComment", "isMinimized"): ("comments.minimized",),
-    ("IssueComment", "minimizedReason"): ("comments.minimized_reason",),
-}
 NEEDS = frozenset().union(
     *(
         needs(document)
@@ -322,8 +307,3 @@ def dialect_of(data: Mapping[str, Any]) -> Dialect:
             need for need in NEEDS - offered if not ("." in need[0] and need[1] == "__typename")
         )
     )
-
-
-def lacking_columns(dialect: Dialect) -> list[str]:
-    """Return the columns that stay null on a server of this dialect."""
-    return sorted({column for need in dialect.lacks for column in COLUMNS.get(need, ())})

@@ -212,7 +212,7 @@ def _of_merge(pull: Pull, ancestry: Ancestry, notes: tuple[str, ...]) -> Iterato
             yield Candidate(start, merge, "merge", (*notes, "rebased"), pull.commits)
 
 
-StateName = Literal["base", "merge_base", "merge_parent", "diff", "none"]
+StateName = Literal["base", "merge_base", "merge_parent", "none"]
 
 
 @dataclass(frozen=True, slots=True)

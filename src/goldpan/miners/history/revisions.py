@@ -1,7 +1,6 @@
 """Clones the history of a repository and reads it: `goldpan clone`.
 
-The tables `revisions` and `changes` are a function of the clone, the mined tables and the archive
-alone.
+The tables `revisions` and `changes` are a function of the clone and the mined tables alone.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +27,16 @@ from goldpan.git.objects import Objects
 from goldpan.git.refs import read_refs, verify_clone
 from goldpan.git.remote import find_remote, source_of
 from goldpan.git.trees import Touched, path_text
-from goldpan.miners.github.client import connect
-from goldpan.miners.history.base_resolution import Settler
-from goldpan.miners.history.changes import Connect, describe, read_diffs
-from goldpan.miners.history.commit_pairs import Reader, Refs, Tables, open_pulls
+from goldpan.miners.history.changes import describe
+from goldpan.miners.history.commit_pairs import (
+    CommitReading,
+    Reader,
+    Refs,
+    Tables,
+    about_paths,
+    find_state,
+    open_pulls,
+)
 from goldpan.miners.journal import git_host
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
@@ -53,8 +57,6 @@ class History:
     """Pull requests whose change is not as large as GitHub announced."""
     fetched: int
     """Files that a partial clone lacked."""
-    unasked: int
-    """Pull requests that git cannot tell of, and for whose diffs GitHub was not asked."""
 
 
 def read_history(
@@ -62,23 +64,20 @@ def read_history(
     repo: str,
     reporter: Reporter,
     *,
-    client: Connect | None = None,
     token: str | None = None,
     host: str = "github.com",
     network: bool = True,
 ) -> History:
     """Write `revisions` and `changes` for all merged pulls and all pulls of fix pairs.
 
-    A partial clone gets the files that it lacks first, from `host` with `token`; `client` asks
-    GitHub for the diffs of pull requests that git cannot tell of, for which the workspace's
-    lock is needed. Without `network` nothing is fetched. Raises `WorkspaceError` without tables,
-    `GitError` without a clone.
+    A partial clone gets the files that it lacks first, from `host` with `token`, and without
+    `network` none. Raises `WorkspaceError` without tables, `GitError` without a clone.
     """
     clone = workspace.clone(repo)
     verify_clone(clone)
     states, notes = Counter[str](), Counter[str]()
     disagreeing: list[int] = []
-    changed_files = unasked = 0
+    changed_files = 0
     with (
         open_pulls(workspace, repo) as tables,
         Objects(clone) as objects,
@@ -96,10 +95,7 @@ def read_history(
             for pulls in tables.pulls(_AT_ONCE):
                 task.extend(len(pulls))
                 readings = reader.read(pulls)
-                lost = [reading.pull for reading in readings if reading.candidate is None]
-                diffs = read_diffs(workspace, tables.repo, lost, client, reporter) if lost else {}
-                settler = Settler(clone, ancestry, objects, diffs)
-                settled = [settler.settle(reading) for reading in readings]
+                settled = [settle(reading, ancestry, objects) for reading in readings]
                 rows = [revision for revision, _ in settled]
                 files = list(describe(_sorted_files(settled), objects))
                 for target, table, table_rows in (
@@ -112,7 +108,6 @@ def read_history(
                 notes.update(note for row in rows for note in row["notes"])
                 disagreeing += [row["number"] for row in rows if row.get("agrees") is False]
                 changed_files += len(files)
-                unasked += 0 if client else len(lost) - len(diffs)
                 task.advance(len(pulls))
         publish({path: workspace.table(repo, name) for name, path in paths.items()})
     return History(
@@ -123,8 +118,34 @@ def read_history(
         dict(sorted(notes.items())),
         tuple(disagreeing),
         reader.fetched,
-        unasked,
     )
+
+
+def settle(
+    reading: CommitReading, ancestry: Ancestry, objects: Objects
+) -> tuple[dict[str, Any], Sequence[Touched]]:
+    """Return a pull request's row of `revisions` and the files that it changes."""
+    pull, candidate, touched = reading.pull, reading.candidate, reading.touched
+    if candidate is None:
+        commits = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
+        missing = [note for note, sha in commits if ancestry.find(sha) is None]
+        nothing = {"number": pull.number, "state": "none", "notes": missing}
+        return {**nothing, "problem": reading.problem}, ()
+    state = find_state(candidate, ancestry.find(pull.base_sha), touched, objects)
+    notes = {*candidate.notes, *state.notes, *about_paths(touched)}
+    if reading.counts.files is None:
+        notes.add("files_missing")
+    revision = {
+        "number": pull.number,
+        "state": state.name,
+        "before_sha": state.before,
+        "after_sha": candidate.after,
+        "merge_base": candidate.before,
+        "commits_ahead": candidate.ahead,
+        "agrees": reading.agrees,
+        "notes": sorted(notes),
+    }
+    return revision, touched
 
 
 def _read_refs(clone: Path) -> Refs:
@@ -163,7 +184,7 @@ def _sorted_files(
 class FetchedHistory(Result):
     """The clone of a repository, and what reading it found."""
 
-    schema = 2
+    schema = 3
 
     clone: CloneResult
     history: History
@@ -241,12 +262,9 @@ def fetch_history(
     host = settings.git_host
     if network is None:
         network = not find_remote(repo, source, token, host).is_local
-    client = partial(connect, settings, reporter) if network else None
     with workspace.lock(repo):
         cloned = clone(workspace, repo, reporter, source=source, token=token, host=host)
         if not workspace.table(repo, "entries").exists():
-            return FetchedHistory(cloned, History(repo, 0, 0, {}, {}, (), 0, 0), is_mined=False)
-        history = read_history(
-            workspace, repo, reporter, client=client, token=token, host=host, network=network
-        )
+            return FetchedHistory(cloned, History(repo, 0, 0, {}, {}, (), 0), is_mined=False)
+        history = read_history(workspace, repo, reporter, token=token, host=host, network=network)
     return FetchedHistory(cloned, history)

@@ -36,8 +36,6 @@ class CurrentRecords:
     skipped: set[int] = field(default_factory=set)
     """Records of lists that were not read to the end while an older complete one exists, and of
     entries of a backup that a newer copy supersedes."""
-    seen: set[int] = field(default_factory=set)
-    """Entries that some reply holds."""
     deleted: set[int] = field(default_factory=set)
     """Entries that are no longer there: deleted or transferred."""
     listing: int = -1
@@ -46,8 +44,6 @@ class CurrentRecords:
     """Missing data by number (None for a list of the repository) and part."""
     announced: dict[str, int] = field(default_factory=dict)
     """How many issues and pulls GitHub announced."""
-    stored: dict[str, int] = field(default_factory=dict)
-    """How many issues and pulls there are replies of."""
     further_lists: dict[str, str | None] = field(default_factory=dict)
     """The lists that were asked for beside `LISTS`; with why one is empty, if that is known."""
     is_limited: bool = False
@@ -61,7 +57,6 @@ def find_current_records(state: JournalState) -> CurrentRecords:
         state.whole,
         state.walked,
         sorted(state.runs.values()),
-        seen=set(state.entry),
         is_limited=state.since is not None,
         skipped=set(state.skipped),
     )
@@ -87,10 +82,6 @@ def find_current_records(state: JournalState) -> CurrentRecords:
         n for n, sequence in state.deleted.items() if state.entry.get(n, -1) < sequence
     }
     live.announced = {f"{kind}s": count for kind, count in state.announced.items()}
-    live.stored = {
-        f"{kind}s": sum(state.kinds[n] == kind for n in live.seen - live.deleted)
-        for kind in ("issue", "pull", *(("discussion",) if live.further_lists else ()))
-    }
     live.open = {
         (number, part): trouble
         for (number, part), trouble in _open(state, listed).items()
