@@ -94,6 +94,8 @@ def test_secrets(kind: str, secret: str) -> None:
         (f"https://{HEX40}@github.com/o/r", "https://<SECRET:url-password>@github.com/o/r"),
         (f"> {KEY}".replace("\n", "\r\n> "), "> <SECRET:private-key>\r\n> \r\n> \r\n> "),
         ("mail alice@gmail.com.", "mail <EMAIL>."),
+        ("(mailto:alice%40gmail.com)", "(mailto:<EMAIL>)"),
+        ("https://a.io/?to=alice%40gmail.com&x=1", "https://a.io/?to=<EMAIL>&x=1"),
         ("<alice@gmail.com>", "<<EMAIL>>"),
         ("[a@b.org](mailto:a@b.org)", "[<EMAIL>](mailto:<EMAIL>)"),
         ("联系alice@gmail.com谢谢", "联系<EMAIL>谢谢"),

@@ -77,3 +77,18 @@ def test_what_git_did_not_write_is_refused() -> None:
     with pytest.raises(ValueError, match="diff --git"):
         split_patch("--- a\n+++ b\n@@ -1 +1 @@\n-1\n+2\n")
     assert split_patch("") == ()
+
+
+@pytest.mark.parametrize(
+    ("head", "path"),
+    [
+        ("diff --git git2.old git2.old\nold mode 100644\nnew mode 100755\n", "git2.old"),
+        ("diff --git i/a.py w/a.py\n--- i/a.py\n+++ w/a.py\n@@ -1 +1 @@\n-a\n+b\n", "a.py"),
+        ("diff --git a/x.py a/x.py\n--- a/x.py\n+++ a/x.py\n@@ -1 +1 @@\n-a\n+b\n", "a/x.py"),
+        ("diff --git w/x.py w/x.py\nold mode 100644\nnew mode 100755\n", "w/x.py"),
+    ],
+)
+def test_names_have_the_prefixes_that_git_was_told(head: str, path: str) -> None:
+    """Without prefixes (`diff.noprefix`), a folder may be called as one of them is."""
+    (part,) = split_patch(head)
+    assert part.path == path

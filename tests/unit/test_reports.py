@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import orjson
 import pytest
 
 from goldpan.execution.outcomes import Outcome, ReportError
@@ -407,3 +408,23 @@ def test_nodes_own_runner_says_what_it_ran(tmp_path: Path) -> None:
     run = read_report(done.stdout, "tap")
     lost = [test for test in run if test.endswith("lost.test.js")]
     assert run == {"a \u2028 b": P, "same": F, "same #2": F, "prints": P, lost[0]: F}
+
+
+def test_go_cuts_long_lines_into_events() -> None:
+    """As golang/go#36059 has it: the end of a test may stand in two of them."""
+    events = [
+        {"Action": "run", "Package": "p", "Test": "TestA"},
+        {"Action": "output", "Package": "p", "Test": "TestA", "Output": "log--- PASS: Te"},
+        {"Action": "output", "Package": "p", "Test": "TestA", "Output": "stA (0.00s)\n"},
+        {"Action": "pass", "Package": "p"},
+    ]
+    content = b"\n".join(map(orjson.dumps, events))
+    assert read_report(content, "go-json") == {"p.TestA": "passed"}
+
+
+def test_what_a_program_logs_between_events_is_no_event() -> None:
+    events = b'{"Action":"run","Package":"p","Test":"TestA"}\n{level: info}\n'
+    ended = events + b'{"Action":"pass","Package":"p","Test":"TestA"}\n'
+    assert read_report(ended, "go-json") == {"p.TestA": "passed"}
+    with pytest.raises(ReportError, match="not JSON"):
+        read_report(events + b'{"Action":"pass","Pack', "go-json")

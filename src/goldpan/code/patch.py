@@ -12,6 +12,8 @@ from goldpan.git.trees import unquoted
 _PARTS = re.compile(r"^(?=diff --git )", re.M)
 _OLD = re.compile(rb"^(?:--- (?!/dev/null)|rename from |copy from )([^\t\n]+)", re.M)
 _NEW = re.compile(rb"^(?:\+\+\+ (?!/dev/null)|rename to |copy to )([^\t\n]+)", re.M)
+_PREFIXED = re.compile(rb'diff --git "?([abciow12])/.* "?(?!\1)[abciow12]/')
+"""Names behind two different prefixes, maybe those of `diff.mnemonicPrefix`."""
 _RENAME = re.compile(rb"^rename from ", re.M)
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _BINARY = re.compile(rb"^(?:Binary files |GIT binary patch)", re.M)
@@ -98,8 +100,8 @@ def _file_patch(text: str) -> FilePatch:
     if named is None:
         path = _only_name(head.partition(b"\n")[0].removeprefix(b"diff --git "))
     else:
-        path = _name(named)
-    moved_from = _name(old) if old and _RENAME.search(head) else b""
+        path = _name(named, head)
+    moved_from = _name(old, head) if old and _RENAME.search(head) else b""
     return FilePatch(
         path.decode("utf-8", "surrogateescape"),
         text,
@@ -108,17 +110,16 @@ def _file_patch(text: str) -> FilePatch:
     )
 
 
-def _name(match: re.Match[bytes]) -> bytes:
+def _name(match: re.Match[bytes], head: bytes) -> bytes:
     """Return the path that a line of the head names."""
-    name = unquoted(match[1])
-    is_prefixed = match[0].startswith((b"---", b"+++")) and name[:2] in (b"a/", b"b/")
-    return name[2:] if is_prefixed else name
+    is_prefixed = match[0].startswith((b"---", b"+++")) and _PREFIXED.match(head)
+    return unquoted(match[1])[2 if is_prefixed else 0 :]
 
 
 def _only_name(names: bytes) -> bytes:
-    """Return the path in ``a/NAME b/NAME``, which alone names a file whose content stays."""
+    """Return the path in ``a/NAME b/NAME`` or ``NAME NAME``, of a file whose content stays."""
     half = len(names) // 2
     old, new = unquoted(names[:half]), unquoted(names[half + 1 :])
     if old[2:] != new[2:] or names[half : half + 1] != b" ":
         raise ValueError(f"{names[:200]!r} names no file")
-    return new[2:]
+    return new if old == new else new[2:]

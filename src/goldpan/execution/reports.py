@@ -86,6 +86,8 @@ def _counted(cases: Iterable[Case]) -> dict[str, Outcome]:
 
 _GO: Mapping[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _GO_PRINTED = re.compile(r"--- (PASS|FAIL|SKIP): (\S+) \(")
+_GO_EVENT = re.compile(rb'\{"(?:Time|Action|ImportPath)"')
+_GO_LONGEST = 1_000
 _GO_NOT_BUILT = re.compile(rb"FAIL\s+(\S+) \[(?:build|setup) failed\]")
 
 
@@ -97,6 +99,7 @@ def _go(content: bytes) -> Iterator[Case]:
     """
     outcomes: dict[str, Outcome] = {}
     begun: dict[str, Outcome] = {}
+    parts: dict[str, str] = {}
     packages: list[str] = []
     for line in content.split(b"\n"):
         if not line.startswith(b"{"):  # what the compiler prints
@@ -106,6 +109,8 @@ def _go(content: bytes) -> Iterator[Case]:
         try:
             event = orjson.loads(line)
         except orjson.JSONDecodeError as error:
+            if not _GO_EVENT.match(line):  # what a program logs
+                continue
             raise ReportError(f"the report has a line that is not JSON: {error}") from None
         action, package, name = (event.get(key) for key in ("Action", "Package", "Test"))
         test = f"{package or ''}.{name}"
@@ -116,8 +121,12 @@ def _go(content: bytes) -> Iterator[Case]:
         elif isinstance(action, str) and action in _GO:
             outcome = _GO[action]  # as often as `-count` says
             outcomes[test] = worst(outcome, outcomes.get(test, outcome))
-        elif match := _GO_PRINTED.search(str(event.get("Output", ""))):
-            begun[f"{package or ''}.{match[2]}"] = _GO[match[1].lower()]  # behind what it printed
+        else:  # behind what it printed; long lines come in parts
+            printed = parts.pop(test, "") + str(event.get("Output", ""))
+            if not printed.endswith("\n"):
+                parts[test] = printed[-_GO_LONGEST:]
+            elif match := _GO_PRINTED.search(printed):
+                begun[f"{package or ''}.{match[2]}"] = _GO[match[1].lower()]
     outcomes = {**begun, **outcomes}
     for package in dict.fromkeys(packages):
         tests = [test for test in outcomes if test.startswith(f"{package}.")]

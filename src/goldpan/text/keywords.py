@@ -165,6 +165,10 @@ _SUPPOSED = re.compile(
     r"\s+(?:should|must|(?:needs?|has|have|ought)\s+to)\Z",
     re.IGNORECASE,
 )
+# "Like #100, which fixed #1": another did it.
+_BY_ANOTHER = re.compile(
+    r"(?:#|/(?:pull|issues)/)\d+\W{0,3} (?:which|that)(?: (?:already|also|has))*\Z"
+)
 _ASKED = re.compile(
     r"(?:^|\W)(?:(?:do|does|did|will|would|could|can|should|is|are|has|have|may|might)\s+(?:this|it"
     r"|that|these|you|we|they|i|the|#\d+)|(?:what|which|why|how|when|who|whether))\b",
@@ -180,6 +184,7 @@ _DENIED_AFTER = re.compile(
     r"(?:(?:does|did|do|is|was)(?:\s+not|n['’]t)|fail(?:s|ed))\b(?![^.!?;\n]{0,80}(?:#|/)[0-9])",
     re.IGNORECASE,
 )
+_QUOTES = ('"', "'", "“", "”", "‘", "’", "«", "»")
 _QUESTION = re.compile(r"[^.!?;\n]{0,200}\?")
 ADDRESS = re.compile(r"https?://\S*[^\s?!.,;:)]")
 """May hold any word and mark, which say nothing of the sentence around it."""
@@ -321,10 +326,12 @@ def _stance(before: str, keyword: str, after: str, reverts: int) -> Stance:
         end = negations[-1].end()
         is_partial = _WHOLE.search(near, end) or _PART.search(near, end)
         return "partial" if is_partial else "negated"
+    if not reverts and before[-1:] in _QUOTES and after[:1] in _QUOTES:
+        return "supposed"  # it tells of a text that says so
     question = _QUESTION.match(after)
     if question and (question[0].strip() == "?" or _ASKED.search(clause)):
         return "asked"
-    if _SUPPOSED.search(" ".join(words[-6:])):
+    if _SUPPOSED.search(" ".join(words[-6:])) or _BY_ANOTHER.search(near):
         return "supposed"
     if _PART.search(near) or near.endswith("half-") or _PART_AFTER.match(after):
         return "partial"

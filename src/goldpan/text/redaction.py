@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # written for both `re` and RE2.
 
 _LATIN = "A-Za-z0-9À-ɏ"
-EMAIL_HINT = f"[{_LATIN}_%+-]@[{_LATIN}]"
+EMAIL_HINT = f"[{_LATIN}_%+-](?:@|%40)[{_LATIN}]"
 IP_HINT = r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[23][0-9A-Fa-f]{3}:(?:[0-9A-Fa-f]{0,4}:){1,6}"
 _AT = re.compile(EMAIL_HINT)
 _LOCAL = "".join(map(chr, range(0xC0, 0x250))) + (
@@ -67,7 +67,7 @@ def find_emails(text: str, allowed: tuple[str, ...] = ()) -> Iterator[Span]:
     """
     for anchor in _AT.finditer(text):
         at = anchor.start() + 1
-        domain = _DOMAIN.match(text, at + 1)
+        domain = _DOMAIN.match(text, anchor.end() - 1)
         if not domain or not _is_top_level(domain[1]) or _RESERVED.match(domain[0]):
             continue
         before = text[max(0, at - 64) : at]
