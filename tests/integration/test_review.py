@@ -304,22 +304,6 @@ def test_what_a_vote_lacks_leaves_it_to_people(
     assert (row["keep"], row["reason"], row["evidence"]) == (None, reason, evidence)
 
 
-def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 1)
-    votes = {0: "keep", 1: "drop", 2: "keep"}
-
-    def model(body: Body) -> Said:
-        return answer(votes[body["seed"]], QUOTE)
-
-    with OpenAIServer(model) as server:
-        review(lab, server, samples=3, temperature=1.0)
-        assert rows(lab)[1]["reason"] == "disagreement"
-        review(lab, server, samples=3, temperature=1.0, agreement=0.6)
-        assert rows(lab)[1]["keep"] is True
-        assert rows(lab)[1]["value"] == pytest.approx(2 / 3)
-        assert len(server.chats) == 3
-
-
 def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 1, issue1="a word\n" * 3000)
 

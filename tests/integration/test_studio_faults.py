@@ -41,7 +41,6 @@ TASK = {"id": 1, "data": {"id": "s"}, "annotations": [ANSWER]}
 CALLS: dict[str, Callable[[Studio], Any]] = {
     "create_project": lambda studio: studio.create_project(title="a project"),
     "project": lambda studio: studio.project(1),
-    "find_project": lambda studio: studio.find_project("word"),
     "users": lambda studio: studio.users(),
     "import_tasks": lambda studio: studio.import_tasks(1, [{"data": {}}]),
     "tasks": lambda studio: list(studio.tasks(1)),

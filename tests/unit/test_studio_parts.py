@@ -27,7 +27,6 @@ from goldpan.annotation.studio.panels import answers_panel, draw, inline
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
 from goldpan.annotation.studio.pull import pseudonyms, settle
 from goldpan.annotation.studio.serve import (
-    announced,
     check_port,
     find_installation,
     find_server,
@@ -266,7 +265,7 @@ def test_the_newest_export_is_read_and_damage_is_told(tmp_path: Path) -> None:
     [
         (None, TOKEN, "No Label Studio server is named"),
         *(
-            (url, TOKEN, "is not the address of a Label Studio server")
+            (url, TOKEN, "is not a web address")
             for url in ("ftp://x", "http://[", "http://x:99999", "http://x:y", "http://", "x")
         ),
         ("http://a:b@x", TOKEN, "holds credentials"),
@@ -345,14 +344,15 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
     workspace = WorkspaceLayout(tmp_path)
     directory = server_directory(workspace)
     directory.mkdir()
-    with announced(directory, OWN):
-        assert find_server(None, {}, workspace) == OWN
-        assert mask(f"it is {OWN.token}") == "it is ***"
-        assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
-        assert find_server(None, OTHER, workspace).url == OTHER["LABEL_STUDIO_URL"]
-        assert find_server("https://y.example", OTHER, workspace).url == "https://y.example"
+    running = directory / "running.json"
+    running.write_bytes(msgspec.json.encode({"url": OWN.url, "token": OWN.token}))
+    assert find_server(None, {}, workspace) == OWN
+    assert mask(f"it is {OWN.token}") == "it is ***"
+    assert find_server(None, OTHER, workspace).url == OTHER["LABEL_STUDIO_URL"]
+    assert find_server("https://y.example", OTHER, workspace).url == "https://y.example"
+    running.unlink()
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         find_server(None, {}, workspace)
-    (directory / "running.json").write_bytes(b"{")
+    running.write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         find_server(None, {}, workspace)

@@ -187,24 +187,16 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
 def _calibrated(result: Calibration) -> Iterator[Block]:
     yield Title(result.criterion)
     yield Table(
-        ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
-        [
-            (
-                group.name,
-                group.subjects,
-                *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
-            )
-            for group in result.groups
-        ],
+        ("subjects", "precision of keep", "recall of keep", "kappa"),
+        [(result.subjects, *map(Estimate.shown, (result.precision, result.recall, result.kappa)))],
     )
-    for model, counts in result.groups[0].confusion.items():
+    for model, counts in result.confusion.items():
         people = ", ".join(f"{name} {number:,}" for name, number in counts.items())
         yield Line(f"  model {model}: people {people}")
-    whole = result.groups[0]
-    all_kept, kept = whole.without_model.short() or "-", whole.precision.short() or "-"
+    all_kept, kept = result.without_model.short() or "-", result.precision.short() or "-"
     yield Line(f"  People keep {all_kept} of all subjects, {kept} of those that the model keeps:")
-    yield Line(f"  {'the model helps' if whole.helps else 'nothing shows that the model helps'}")
-    yield Line(f"  It leaves {whole.undecided.short()} of the subjects to people")
+    yield Line(f"  {'the model helps' if result.helps else 'nothing shows that the model helps'}")
+    yield Line(f"  It leaves {result.undecided.short()} of the subjects to people")
     yield Line(
         f"  They disagree on {len(result.disagreements):,}; judged by the model alone: "
         f"{result.only_model:,}, by people alone: {result.only_people:,}"

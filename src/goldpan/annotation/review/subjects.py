@@ -178,8 +178,6 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
 _PAIR = SubjectKind("pair", "problem-solution", (), _read_pairs)
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (_ISSUE, _PAIR)}
-PROMPTS: dict[ReviewSubject, str] = {kind.subject: kind.prompt for kind in KINDS.values()}
-"""The prompt by which each kind of case is judged."""
 
 
 # Texts that try to steer the model that reads them.

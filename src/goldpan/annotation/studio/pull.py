@@ -9,21 +9,8 @@ stays when an annotator is renamed and is the same in every project on that serv
 random salt in the workspace that is never published.
 
 Label Studio enforces neither its labels nor how many people answer, so this table does. Every
-answer stays, with the reason why it does not count:
-
-=====================  ===========================================================================
-`skipped`              the annotator passed the task over
-`superseded`           the same annotator answered again: the later answer counts
-`surplus`              enough others had answered before
-`unknown-choice`       a choice that the configuration does not have
-`unknown-name`         a field that the configuration does not have
-`several-choices`      more than one choice where the question allows one
-`contradiction`        "none" together with another choice
-`missing-answer`       nothing where an answer is required
-`malformed`            not an answer at all
-`unknown-annotator`    its author is unknown
-`own-case`             in an adjudication, by somebody whose own answer is in dispute
-=====================  ===========================================================================
+answer stays, with the reason why it does not count (the column `problem` of
+`core.schemas.ANNOTATIONS`).
 """
 
 from __future__ import annotations
@@ -47,6 +34,7 @@ from goldpan.annotation.studio.answers import (
     SUBJECTS,
     TABLE,
     insert,
+    rows,
     sorting,
     table_of,
     write_sorted,
@@ -201,8 +189,8 @@ def _read(
             {"task": task.id, "subject_id": task.key and task.key.subject_id} for task in tasks
         ]
         insert(database, "tasks", pa.Table.from_pylist(found, schema=columns))
-        rows = chain.from_iterable(answer_rows(task, project, people) for task in tasks)
-        insert(database, "answers", ANNOTATIONS.of_rows(rows))
+        answers = chain.from_iterable(answer_rows(task, project, people) for task in tasks)
+        insert(database, "answers", ANNOTATIONS.of_rows(answers))
 
 
 def answer_rows(
@@ -308,11 +296,11 @@ WITH counting AS (
     SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
 )
 SELECT
-    (SELECT count(*) FROM tasks),
-    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting),
-    (SELECT count(DISTINCT subject_id) FROM tasks),
-    (SELECT count(*) FROM counting WHERE answers >= $annotators),
-    (SELECT count(*) FROM tasks WHERE subject_id IS NULL)
+    (SELECT count(*) FROM tasks) AS fetched,
+    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting) AS answers,
+    (SELECT count(DISTINCT subject_id) FROM tasks) AS tasks,
+    (SELECT count(*) FROM counting WHERE answers >= $annotators) AS done,
+    (SELECT count(*) FROM tasks WHERE subject_id IS NULL) AS foreign
 """
 _PROBLEMS = """
 SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
@@ -327,20 +315,12 @@ def _counts(
     database: duckdb.DuckDBPyConnection, annotators: int, before: Path | None
 ) -> dict[str, Any]:
     """Return what a pull brought, counted."""
-    enough = {"annotators": annotators}
-    ((fetched, answers, tasks, done, foreign),) = database.execute(_COUNTED, enough).fetchall()
-    gone = 0
+    (counts,) = rows(database, _COUNTED, annotators=annotators)
+    counts["problems"] = dict(database.execute(_PROBLEMS).fetchall())
+    counts["gone"] = 0
     if before is not None:
-        ((gone,),) = database.execute(_GONE, {"before": str(before)}).fetchall()
-    return {
-        "fetched": fetched,
-        "answers": answers,
-        "problems": dict(database.execute(_PROBLEMS).fetchall()),
-        "tasks": tasks,
-        "done": done,
-        "gone": gone,
-        "foreign": foreign,
-    }
+        ((counts["gone"],),) = database.execute(_GONE, {"before": str(before)}).fetchall()
+    return counts
 
 
 def _accept(project: Project, xml: str) -> Project:

@@ -4,8 +4,7 @@ Which rows are suspects stays beside the project and never goes to the server: w
 a label is suspected no longer judges it by itself. Controls, drawn among the other rows, are mixed
 in unseen; they say how often labels are wrong that nobody suspects.
 
-Pushing again adds only what the server lacks, by the subject's id. A task that stands there twice,
-because a run was killed while the server wrote it, loses the copy that nobody has begun to answer.
+Pushing again adds only what the server lacks, by the subject's id.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, ServerTask, Studio
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
     Project,
@@ -141,8 +139,6 @@ class PushResult(Result):
     added: int
     known: int
     """Subjects that were there before."""
-    repeated: int
-    """Tasks that stood there twice, and were taken away."""
     seconds: float
 
 
@@ -175,7 +171,7 @@ def push(
         if selection is not None:
             write_selection(project, selection)
         project = ensure_on_server(project, studio)
-        there, repeated = _subjects(project, studio)
+        there = {task.data.get("id") for task in studio.tasks(project.number)}
         labels = read_labels(project)
         known = added = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
@@ -198,26 +194,7 @@ def push(
                     added += len(new)
                     progress.advance(len(new))
     seconds = time.monotonic() - started
-    return PushResult(name, project.page, added, known, repeated, seconds)
-
-
-def _subjects(project: Project, studio: Studio) -> tuple[set[str], int]:
-    """Return the subjects on the server, and how many copies were taken away there."""
-    there: dict[str, ServerTask] = {}
-    copies = []
-    for task in studio.tasks(project.number):
-        subject = task.data.get("id")
-        if isinstance(subject, str):
-            slim = msgspec.structs.replace(task, data={})
-            earlier = there.setdefault(subject, slim)
-            if earlier is not slim and slim.is_untouched:
-                copies.append(slim)
-            elif earlier is not slim and earlier.is_untouched:
-                copies.append(earlier)
-                there[subject] = slim
-    for copy in copies:
-        studio.delete_task(copy.id)
-    return set(there), len(copies)
+    return PushResult(name, project.page, added, known, seconds)
 
 
 def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
