@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -77,10 +77,20 @@ class Batcher:
         if not self.take_up(readers):
             return False
         enough = True
-        for chunk in self._chunks(pending.request for pending in requests):
-            if chunk is None:
+        chunk: list[ModelRequest] = []
+        size = 0
+        for request in (pending.request for pending in requests):
+            if not self._budget.admits(request):
                 enough = False
                 break
+            self._budget.reserve(request)
+            size += len(request.data)
+            is_full = len(chunk) >= self._settings.batch_requests or size > _LARGEST
+            if chunk and (is_full or chunk[0].model != request.model):
+                self._submit(chunk)
+                chunk, size = [], len(request.data)
+            chunk.append(request)
+        if chunk:
             self._submit(chunk)
         return self._collect(readers) and enough
 
@@ -133,29 +143,6 @@ class Batcher:
             if open_batches:
                 time.sleep(self._settings.poll_seconds)
         return True
-
-    def _chunks(self, requests: Iterable[ModelRequest]) -> Iterator[list[ModelRequest] | None]:
-        """Yield requests of one model at a time, as many as a batch takes; None ends the money."""
-        for _, group in groupby(requests, lambda request: request.model):
-            chunk: list[ModelRequest] = []
-            size = 0
-            for request in group:
-                if not self._budget.admits(request):
-                    if chunk:
-                        yield chunk
-                    yield None
-                    return
-                self._budget.reserve(request)
-                if chunk and (
-                    len(chunk) >= self._settings.batch_requests
-                    or size + len(request.data) > _LARGEST
-                ):
-                    yield chunk
-                    chunk, size = [], 0
-                chunk.append(request)
-                size += len(request.data)
-            if chunk:
-                yield chunk
 
     def _submit(self, requests: list[ModelRequest]) -> None:
         token = secrets.token_hex(16)

@@ -83,38 +83,31 @@ class Asker:
                 while self._under_way:
                     self._collect()
             finally:
-                self._drain()
+                while self._under_way:
+                    self._collect(ending=True)
         return True
 
-    def _collect(self) -> None:
+    def _collect(self, *, ending: bool = False) -> None:
+        """Keep the replies that came; `ending` raises nothing more."""
         for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
-            outcome = self._keep(future)
+            pending = self._under_way.pop(future)
+            if ending and future.exception() is not None:
+                continue
+            request, reply = pending.request, future.result()
+            outcome = answer_to(request, reply, pending.read, self._other_name)
+            usage = self._store.keep(request, reply, outcome)
+            self._budget.settle(request.key, request.model, usage, batch=False)
+            self._done()
             self._failed = 0 if outcome.final else self._failed + 1
             self._unheard = self._unheard + 1 if outcome.failure in _UNHEARD else 0
             self._succeeded = self._succeeded or outcome.final
-            if self._unheard >= _DEAD or (self._failed >= _PATIENCE and not self._succeeded):
+            is_dead = self._failed >= _PATIENCE and not self._succeeded
+            if not ending and (is_dead or self._unheard >= _DEAD):
                 raise GivenUpError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
                 )
-
-    def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
-        pending = self._under_way.pop(future)
-        request, reply = pending.request, future.result()
-        outcome = answer_to(request, reply, pending.read, self._other_name)
-        usage = self._store.keep(request, reply, outcome)
-        self._budget.settle(request.key, request.model, usage, batch=False)
-        self._done()
-        return outcome
-
-    def _drain(self) -> None:
-        while self._under_way:
-            for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
-                if future.exception() is None:
-                    self._keep(future)
-                else:
-                    self._under_way.pop(future)
 
 
 class SentRequest(NamedTuple):

@@ -48,8 +48,6 @@ def _pulled(result: PullResult) -> Iterator[Line]:
         yield Line(f"  {number:,} do not count: {problem}")
     if result.configuration_changed:
         yield Line("  The form was changed on the server")
-    if result.gone:
-        yield Line(f"  Answers deleted on the server since the last pull: {result.gone:,}")
     if result.foreign:
         yield Line(f"  Tasks on the server that Goldpan did not push: {result.foreign:,}")
 
@@ -101,9 +99,9 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
     for category in field.categories:
         alpha = _shown(category.alpha)
         yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
-    for item in field.disagreements[:_MOST]:
-        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in item.labels.items())
-        yield Line(f"  differ on {item.item} ({answers})")
+    for item, labels in [*field.disagreements.items()][:_MOST]:
+        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in labels.items())
+        yield Line(f"  differ on {item} ({answers})")
     if len(field.disagreements) > _MOST:
         yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
@@ -174,12 +172,12 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
     yield from (Line(f"  {reason}: {number:,}") for reason, number in result.reasons.items())
     for words, number in [*result.failed.items()][:_MOST_FAILURES]:
         yield Line(f"  no answer, {count(number, 'time')}: {words}")
-    usage = result.usage
+    usage, before = result.usage, result.estimate
     estimated = " (estimated: the endpoint reports none)" if usage.estimated else ""
     yield Line(
-        f"{count(result.sent, 'request')} sent, {result.answered:,} answered from the archive, "
+        f"{count(result.sent, 'request')} sent, {before.answered:,} answered from the archive, "
         f"{usage.input:,} input and {usage.output:,} output tokens{estimated}, cost "
-        f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
+        f"{result.cost:,.2f} ({before.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
 
 

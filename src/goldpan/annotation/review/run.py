@@ -17,7 +17,7 @@ from typing import Any
 
 from goldpan.annotation.review.request import ReviewSettings, load_prompt
 from goldpan.annotation.review.stored import write_reviews
-from goldpan.annotation.review.subjects import KINDS, CaseFile, SubjectKind, case_file, read_cases
+from goldpan.annotation.review.subjects import KINDS, CaseFile, SubjectKind, read_cases
 from goldpan.annotation.review.votes import ReviewPlanner
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -36,8 +36,7 @@ _KEPT = 20
 class ReviewResult(Result):
     """The verdicts of a review, counted, and what they cost; with `dry_run`, what they would."""
 
-    schema = 2
-    shown_in_json = ("answered", "cost_before")
+    schema = 3
     profile: str
     """The filter profile."""
     dry_run: bool
@@ -48,8 +47,7 @@ class ReviewResult(Result):
     """By prompt."""
     basis: tuple[Basis, ...]
     """The pairing rules and the profile behind each repository."""
-    seconds: float | None = None
-    """The time it took; with `dry_run` that of earlier replies, or None without any."""
+    seconds: float = 0.0
     keep: Mapping[str, int] = field(default_factory=dict)
     drop: Mapping[str, int] = field(default_factory=dict)
     people: Mapping[str, int] = field(default_factory=dict)
@@ -64,16 +62,6 @@ class ReviewResult(Result):
     cost: float = 0.0
     complete: bool = False
     """False while requests remain: money ran out, a batch is under way, or none was answered."""
-
-    @property
-    def answered(self) -> int:
-        """Requests that the archive answered."""
-        return self.estimate.answered
-
-    @property
-    def cost_before(self) -> float:
-        """What these cost when they were sent."""
-        return self.estimate.cost_before
 
     @property
     def exit_code(self) -> int:
@@ -106,10 +94,7 @@ def run_review(
         estimate, subjects = planner.estimate(budget), planner.subjects()
         planned = ReviewResult(profile.name, dry_run, estimate, subjects, basis)
         if dry_run:
-            times = store.seconds()
-            pace = sum(times) / len(times) / settings.concurrency if times else None
-            seconds = None if pace is None or settings.batch else estimate.requests * pace
-            return replace(planned, seconds=seconds, complete=not estimate.requests)
+            return replace(planned, complete=not estimate.requests)
         sent, complete = planner.ask(budget, reporter)
         counts: Counter[tuple[bool | None, str]] = Counter()
         reasons: Counter[str] = Counter()
@@ -168,7 +153,8 @@ def _reading(
 ) -> Iterator[CaseFile]:
     """Open a file with the subjects of all repositories."""
     kinds = _kinds(settings)
-    with case_file(workspace) as cases:
+    with workspace.scratch() as scratch:
+        cases = CaseFile(scratch / "cases.zst")
         with reporter.task("subjects", len(repos)) as progress:
             for repo in repos:
                 read = (

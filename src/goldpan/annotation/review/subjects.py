@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from io import BufferedReader
@@ -306,10 +305,3 @@ class CaseFile:
             unpacker.stream_reader(packed, read_across_frames=True) as file,
         ):
             yield from map(_CASES.decode, BufferedReader(file))
-
-
-@contextmanager
-def case_file(workspace: WorkspaceLayout) -> Iterator[CaseFile]:
-    """Open an empty file of cases that is removed afterwards."""
-    with workspace.scratch() as scratch:
-        yield CaseFile(scratch / "cases.zst")

@@ -110,9 +110,7 @@ class Form:
         missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
             f"{source} lacks what {self.name} shows: {', '.join(missing)}",
-            "Choose the dataset that belongs to it: code-edit or issue-resolution for fix-pair, "
-            "fault-localization for changed-file, qa for question-answer, qa or a task on issues "
-            "for issue-type, sentences for code-comment",
+            "Choose the dataset that belongs to it, as docs/annotation.md lists them",
         )
 
 

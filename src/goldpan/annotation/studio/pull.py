@@ -81,8 +81,6 @@ class PullResult:
     tasks: int
     done: int
     """Subjects with as many answers as were wanted."""
-    gone: int
-    """Answers of the pull before that are no longer on the server."""
     foreign: int
     """Tasks on the server that Goldpan did not push."""
     configuration_changed: bool
@@ -131,7 +129,7 @@ def pull(
             of = project.facts.of
             judged = table_of(open_project(workspace, of)) if of else None
             settle(database, project.facts.annotators, judged)
-            counts = _counts(database, project.facts.annotators, before)
+            counts = _counts(database, project.facts.annotators)
             subjects = {SUBJECTS: str(counts["tasks"])}
             write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
             progress.advance(1)
@@ -305,21 +303,12 @@ SELECT
 _PROBLEMS = """
 SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
 """
-_GONE = """
-SELECT count(DISTINCT annotation)
-FROM read_parquet($before) AS before ANTI JOIN settled USING (annotation)
-"""
 
 
-def _counts(
-    database: duckdb.DuckDBPyConnection, annotators: int, before: Path | None
-) -> dict[str, Any]:
+def _counts(database: duckdb.DuckDBPyConnection, annotators: int) -> dict[str, Any]:
     """Return what a pull brought, counted."""
     (counts,) = rows(database, _COUNTED, annotators=annotators)
     counts["problems"] = dict(database.execute(_PROBLEMS).fetchall())
-    counts["gone"] = 0
-    if before is not None:
-        ((counts["gone"],),) = database.execute(_GONE, {"before": str(before)}).fetchall()
     return counts
 
 

@@ -9,7 +9,6 @@ Pushing again adds only what the server lacks, by the subject's id.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
+from goldpan.datasets.splits import draw_number, sample_by_hash
 
 _FILE = "suspects.json"
 
@@ -69,7 +69,7 @@ class SuspectSelection:
 
     def mixed(self, tasks: Iterable[StudioTask]) -> list[StudioTask]:
         """Return tasks in an order that does not depend on how suspect they are."""
-        return sorted(tasks, key=lambda task: _digest(self.seed, "order", task.key.subject_id))
+        return sorted(tasks, key=lambda task: draw_number(self.seed, "order", task.key.subject_id))
 
 
 def choose(
@@ -92,9 +92,8 @@ def choose(
             f"{suspects} suspects and {controls} controls cannot be sent", "Give 1 or more, and 0"
         )
     numbered = [Suspect(id, rank, margin, False) for rank, (id, margin) in enumerate(ranked, 1)]
-    others = sorted(numbered[suspects:], key=lambda row: _digest(seed, "control", row.id))
-    drawn = [replace(row, control=True) for row in others[:controls]]
-    rows = (*numbered[:suspects], *sorted(drawn, key=lambda row: row.rank))
+    drawn = sample_by_hash(numbered[suspects:], controls, seed, lambda row: row.id)
+    rows = (*numbered[:suspects], *(replace(row, control=True) for row in drawn))
     return SuspectSelection(task, data_hash, folds, seed, rows)
 
 
@@ -118,10 +117,6 @@ def read_selection(project: Project) -> SuspectSelection | None:
     """Return what was selected for a project; None where nothing was selected by rank."""
     remedy = "Remove it and push the same suspects again"
     return read_stored(project.path(_FILE), SuspectSelection, remedy)
-
-
-def _digest(seed: int, purpose: str, id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{purpose}\0{id}".encode("utf-8", "surrogatepass")).digest()
 
 
 _MOST_TASKS = 250
