@@ -88,14 +88,6 @@ def test_an_answer_has_one_name_in_form_agreement_and_gold(tmp_path: Path, form:
     assert gold.labels == {"not": 1}
 
 
-def test_answers_of_earlier_rounds_keep_their_meaning() -> None:
-    """A form that was pushed before its answers were renamed is stored with its project."""
-    assert find_form("fix-pair").gold["unrelated"] == "not"
-    earlier = find_form("question-answer")
-    assert (earlier.gold["answered"], earlier.gold["unanswered"]) == ("answers", "not")
-    assert {"answers", "answered"} <= earlier.keeps
-
-
 def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:
     lab = goldpan.Workspace(make_demo(tmp_path))
     built = lab.layout.dataset("code-edit")

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.studio.answers import insert, sorting
 from goldpan.annotation.studio.client import Server, StudioError, User
-from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
+from goldpan.annotation.studio.configuration import check, load, parse
 from goldpan.annotation.studio.exports import new_export, read_export, stored_tasks
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.panels import answers_panel, draw, inline
+from goldpan.annotation.studio.panels import answers_panel, draw
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
 from goldpan.annotation.studio.pull import pseudonyms, settle
 from goldpan.annotation.studio.serve import (
@@ -48,9 +48,10 @@ def a_project(root: Path) -> Project:
     return begin_project(WorkspaceLayout(root), "parts", load("fix-pair"), facts)
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS.names())
+@pytest.mark.parametrize("name", FORMS.names())
 def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
-    configuration, form = load(name), find_form(name)
+    form = find_form(name)
+    configuration = form.configuration
     labels = set(configuration.question(form.decides).labels)
     assert not form.keeps or form.keeps & labels  # the others are of earlier rounds
     assert configuration.question(form.decides).required
@@ -62,8 +63,7 @@ def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) ->
         assert check(configuration, [part(form.decides, "choices", [choice])])[1] is None
 
 
-def test_every_form_has_its_configuration() -> None:
-    assert sorted(FORMS.names()) == sorted(CONFIGURATIONS.names())
+def test_an_unknown_form_is_told() -> None:
     with pytest.raises(UsageError, match="Choose fix-pair, question-answer"):
         find_form("mood")
 
@@ -95,7 +95,7 @@ def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
 
 
 def test_none_of_these_goes_with_nothing_else() -> None:
-    configuration = load("code-comment-java")
+    configuration = find_form("code-comment-java").configuration
     for values, problem in (
         (["usage", "summary"], None),
         (["none"], None),
@@ -307,30 +307,9 @@ def test_a_broken_configuration_is_told() -> None:
         parse("mine", "<View>")
 
 
-@pytest.mark.parametrize(
-    ("text", "drawn"),
-    [
-        ("use `a < b` **now**, *please*", "use <code>a &lt; b</code> <b>now</b>, <i>please</i>"),
-        ("a_b_c and 2 * 3 * 4", "a_b_c and 2 * 3 * 4"),
-        (r"\*kept\* &#x202e; <b>x</b>", "*kept* &amp;#x202e; &lt;b&gt;x&lt;/b&gt;"),
-        ("[here](https://e.x/) ![i](https://e.x/)", "[here](https://e.x/) ![i](https://e.x/)"),
-        ("x\n    *a* = *b*\ny", "x\n    *a* = *b*\ny"),
-    ],
-)
-def test_inline_markdown_is_drawn_and_nothing_else(text: str, drawn: str) -> None:
-    assert inline(text) == drawn
-
-
-def test_emphasis_is_balanced_in_hostile_texts() -> None:
-    for text in ("*a **b " * 5_000, "`" * 20_000, "**" * 10_000, "*" * 20_000):
-        html = inline(text[:20_000])
-        assert html.count("<b>") == html.count("</b>")
-        assert html.count("<i>") == html.count("</i>")
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS.names())
+@pytest.mark.parametrize("name", FORMS.names())
 def test_definitions_of_choices_are_in_sight(name: str) -> None:
-    root = ET.fromstring(load(name).xml)
+    root = ET.fromstring(find_form(name).configuration.xml)
     choices = [element.attrib for element in root.iter("Choice") if "hint" in element.attrib]
     hints = {f"{choice['value']}: {choice['hint']}" for choice in choices}
     assert {element.attrib["value"] for element in root.iter("Header")} == hints

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
 from goldpan.core.sanitize import line
@@ -108,15 +108,6 @@ class Asker:
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
                 )
-
-
-class SentRequest(NamedTuple):
-    """The result of asking."""
-
-    requests: int
-    """How many were sent."""
-    complete: bool
-    """True where nothing is left to ask: else money ran out or a batch is under way."""
 
 
 ShownT = TypeVar("ShownT")
@@ -232,15 +223,17 @@ class Planner(Generic[ShownT, AnswerT]):
             answered.add(request.key)
             budget.add(request.model, usage[0], batch=usage[1], before=True)
 
-    def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
+    def ask(self, budget: CostBudget, reporter: Reporter) -> tuple[int, bool]:
         """Ask the open questions, in rounds: a text that was too long is cut.
 
+        Returns how many requests were sent, and whether nothing is left to ask: else money ran out
+        or a batch is under way.
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is
         kept and not asked again.
         """
         count = sum(1 for _ in self._open())
         if not count:
-            return SentRequest(0, True)
+            return 0, True
         settings, store, known = self._settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
             asker = Asker(endpoint, store, budget, settings, task.advance)
@@ -258,7 +251,7 @@ class Planner(Generic[ShownT, AnswerT]):
                     break
         if new := self.dialect.left_out - known:
             reporter.note(f"{settings.base_url} does not take {', '.join(sorted(new))}")
-        return SentRequest(sent, enough)
+        return sent, enough
 
     def _open(self) -> Iterator[PendingRequest]:
         """Yield the requests that are still to be sent, each once."""

@@ -182,7 +182,7 @@ class Annotate(Group):
 
         return write_annotation_report(self.lab.layout, several(project), Path(output))
 
-    def export(self, *, project: str | Sequence[str], gold: Path | str) -> GoldExport:
+    def export(self, *, project: str, gold: Path | str) -> GoldExport:
         """Write a gold set of the labels that people decided.
 
         Example: goldpan annotate export --project pairs --gold gold.csv
@@ -193,7 +193,7 @@ class Annotate(Group):
         """
         from goldpan.annotation.studio.gold import export_gold
 
-        return export_gold(self.lab.layout, several(project), Path(gold))
+        return export_gold(self.lab.layout, project, Path(gold))
 
     def serve(self, *, port: int = 8080, host: str = "127.0.0.1", install: bool = False) -> None:
         """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.

@@ -154,7 +154,7 @@ def _reading(
     """Open a file with the subjects of all repositories."""
     kinds = _kinds(settings)
     with workspace.scratch() as scratch:
-        cases = CaseFile(scratch / "cases.zst")
+        cases = CaseFile(scratch / "cases.jsonl")
         with reporter.task("subjects", len(repos)) as progress:
             for repo in repos:
                 read = (

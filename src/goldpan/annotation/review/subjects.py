@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from io import BufferedReader
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -22,7 +21,6 @@ from typing import Any, Literal
 import msgspec
 import orjson
 import pyarrow as pa
-import zstandard
 
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
@@ -292,16 +290,12 @@ class CaseFile:
     def write(self, repo: str, cases: Iterable[ReviewItem]) -> None:
         """Add the cases of a repository."""
         count = 0
-        with named(self._path), zstandard.open(self._path, "ab") as file:
+        with named(self._path), self._path.open("ab") as file:
             for case in cases:
                 file.write(orjson.dumps(case) + b"\n")
                 count += 1
         self.repositories.append((repo, count))
 
     def __iter__(self) -> Iterator[ReviewItem]:
-        unpacker = zstandard.ZstdDecompressor()
-        with (
-            self._path.open("rb") as packed,
-            unpacker.stream_reader(packed, read_across_frames=True) as file,
-        ):
-            yield from map(_CASES.decode, BufferedReader(file))
+        with self._path.open("rb") as file:
+            yield from map(_CASES.decode, file)

@@ -116,18 +116,15 @@ class Studio(AbstractContextManager["Studio"]):
                 "Update that server, or start one with goldpan annotate serve --install",
             )
 
-    def create_project(self, **settings: object) -> int:
-        """Create a project and return its number."""
+    def create_project(self, hidden: Sequence[str], **settings: object) -> int:
+        """Create a project whose list of tasks opens without some data; return its number."""
+        columns = [f"tasks:data.{name}" for name in hidden]
+        data = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
         with self._telling():
             made = self._sdk.projects.create(**settings, request_options=_ONCE)
-            return _checked(made, ServerProject).id
-
-    def hide_columns(self, project: int, columns: Sequence[str]) -> None:
-        """Open the list of tasks without some of their data."""
-        hidden = [f"tasks:data.{name}" for name in columns]
-        data = {"title": "Tasks", "hiddenColumns": {"explore": hidden, "labeling": hidden}}
-        with self._telling():
-            self._sdk.views.create(project=project, data=data, request_options=_ONCE)
+            number = _checked(made, ServerProject).id
+            self._sdk.views.create(project=number, data=data, request_options=_ONCE)
+        return number
 
     def project(self, number: int) -> ServerProject:
         """Return a project; raises `StudioMissingError` where it is gone."""

@@ -95,7 +95,7 @@ class Form:
     @property
     def configuration(self) -> Configuration:
         """Return what annotators are asked."""
-        return self.own or load(self.name)
+        return self.own or load(self.name, self.file)
 
     @property
     def subject(self) -> SubjectKind:
@@ -124,18 +124,16 @@ _OWN = {
             frozenset({"fixes"}),
             gold={
                 **{name: name for name in ("fixes", "partly", "not", CANNOT_TELL)},
-                **dict.fromkeys(("unrelated", "no-problem"), "not"),  # the first of earlier rounds
+                "no-problem": "not",
             },
         ),
         Form(
             "question-answer",
             (QUESTION_ANSWER,),
             "verdict",
-            frozenset({"answers", "answered"}),  # the second of earlier rounds, as below
+            frozenset({"answers"}),
             gold={
                 **{name: name for name in ("answers", "partly", "not", CANNOT_TELL)},
-                "answered": "answers",
-                "unanswered": "not",
                 **dict.fromkeys(("other-reply", "no-question"), "not"),
             },
         ),

@@ -244,7 +244,9 @@ def ensure_on_server(project: Project, studio: Studio) -> Project:
     if project.facts.number is not None:
         return check_server(project, studio)
     studio.check_version()
+    hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
     number = studio.create_project(
+        hidden,
         title=f"{project.name} ({project.facts.form})"[:50],
         description=f"Made by goldpan annotate push, {project.facts.key}",
         label_config=project.configuration.xml,
@@ -256,8 +258,6 @@ def ensure_on_server(project: Project, studio: Studio) -> Project:
     )
     numbered = replace(project, facts=replace(project.facts, number=number, url=studio.url))
     _save(numbered)
-    hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
-    studio.hide_columns(number, hidden)
     return numbered
 
 
