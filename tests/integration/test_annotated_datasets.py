@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.annotation.studio.exports import new_export, pulled_at
+from goldpan.annotation.studio.answers import new_export, pulled_at
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import (
     ProjectFacts,

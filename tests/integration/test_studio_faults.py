@@ -10,16 +10,16 @@ from typing import Any
 import jwt
 import pytest
 
-from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, StudioError
-from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.exports import (
+from goldpan.annotation.studio.answers import (
     ExportError,
     new_export,
     newest_export,
     read_export,
     stored_tasks,
 )
+from goldpan.annotation.studio.client import Server as Address
+from goldpan.annotation.studio.client import Studio, StudioError
+from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.secrets import register
 from goldpan.core.storage.workspace import WorkspaceLayout

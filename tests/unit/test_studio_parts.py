@@ -18,10 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio.answers import insert, sorting
+from goldpan.annotation.studio.answers import insert, new_export, read_export, sorting, stored_tasks
 from goldpan.annotation.studio.client import Server, StudioError, User
 from goldpan.annotation.studio.configuration import check, load, parse
-from goldpan.annotation.studio.exports import new_export, read_export, stored_tasks
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project

@@ -16,10 +16,9 @@ from typing import Any, Literal
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.answers import TABLE, asking, rows, write_sorted
+from goldpan.annotation.studio.answers import TABLE, asking, rows, stored_tasks, write_sorted
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
 from goldpan.annotation.studio.project import (

@@ -33,7 +33,11 @@ import pyarrow as pa
 from goldpan.annotation.studio.answers import (
     SUBJECTS,
     TABLE,
+    ExportedTask,
+    ExportError,
     insert,
+    new_export,
+    read_export,
     rows,
     sorting,
     table_of,
@@ -42,7 +46,6 @@ from goldpan.annotation.studio.answers import (
 from goldpan.annotation.studio.client import Server, Studio, StudioError, User
 from goldpan.annotation.studio.configuration import check, digest, parse
 from goldpan.annotation.studio.decisions import write_decisions
-from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
     adjudications,

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, rows
+from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, pulled_at, rows, stored_tasks
 from goldpan.annotation.studio.decisions import Decision, read_decisions
-from goldpan.annotation.studio.exports import pulled_at, stored_tasks
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.panels import text_of_panel
