@@ -22,17 +22,15 @@ def a_round(disputed: int = 1) -> Round:
     """Return a round with so many adjudicated items, and one conflict."""
     ratings = [Rating("1", "ann", ("fixes",)), Rating("1", "ben", ("partly",))]
     answers = {"ann": ("fixes",), "ben": (HOSTILE,)}
-    own = AnnotatorProgress("ann", 2, 1, 0, 1, 12.0, NOON)
+    own = AnnotatorProgress("ann", 2, 1, 0, 1, 12.0)
     return Round(
         project="round1",
         form="fix-pair",
-        configuration="0" * 16,
         wanted=2,
         progress=Progress(
             *("round1", "fix-pair", NOON, "http://127.0.0.1", 9, 1, 1, 0, 18, 2),
             problems={"skipped": 2},
             annotators=(own,),
-            seconds=12.0,
         ),
         days=(Day(NOON.date(), {"ann": 2}),),
         agreed=0,

@@ -82,8 +82,8 @@ def test_what_is_not_defined_is_none() -> None:
 
 def test_disagreements_are_listed_with_who_chose_what() -> None:
     agreement = agree("x", ratings("aab", "abb"), samples=10)
-    (disagreement,) = agreement.disagreements
-    assert (disagreement.item, disagreement.labels) == ("u01", {"r0": ("a",), "r1": ("b",)})
+    ((item, labels),) = agreement.disagreements.items()
+    assert (item, labels) == ("u01", {"r0": ("a",), "r1": ("b",)})
 
 
 def test_sets_of_labels_are_compared_whole_and_label_by_label() -> None:

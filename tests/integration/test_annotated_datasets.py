@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.annotation.studio.exports import new_export, pulled_at
+from goldpan.annotation.studio.answers import new_export, pulled_at
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import (
     ProjectFacts,
@@ -86,14 +86,6 @@ def test_an_answer_has_one_name_in_form_agreement_and_gold(tmp_path: Path, form:
     assert "'not'" in shown
     gold = lab.annotate.export(project="round1", gold=tmp_path / "gold.csv")
     assert gold.labels == {"not": 1}
-
-
-def test_answers_of_earlier_rounds_keep_their_meaning() -> None:
-    """A form that was pushed before its answers were renamed is stored with its project."""
-    assert find_form("fix-pair").gold["unrelated"] == "not"
-    earlier = find_form("question-answer")
-    assert (earlier.gold["answered"], earlier.gold["unanswered"]) == ("answers", "not")
-    assert {"answers", "answered"} <= earlier.keeps
 
 
 def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:

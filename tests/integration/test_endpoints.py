@@ -330,7 +330,7 @@ def test_an_endpoint_that_counts_no_tokens_does_not_exceed_the_limit(
         assert done.usage.estimated
         assert "estimated: the endpoint reports none" in printed(done)
         again = review(lab, server, **asked)
-        assert again.cost_before == pytest.approx(done.cost)
+        assert again.estimate.cost_before == pytest.approx(done.cost)
         assert again.sent <= 1
 
 

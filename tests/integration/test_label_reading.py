@@ -168,7 +168,7 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
         ("qa", "--sample 0", "", "--sample"),
         ("qa", "--sample 4", "", "There is no terminal in which first could read 4 rows"),
         ("qa", "--sample 4 --reader a\x1bb", "", "does not name a reader"),
-        ("qa", "--sample 4 --output f.csv --seed 1", HEAD + LINE, "drawn by the seed 0"),
+        ("qa", "--sample 4 --output f.csv --seed 1", HEAD + LINE, "by the seed 0"),
         ("qa", "--sample 4 --output f.csv", HEAD, "is not a gold set"),
         (
             "qa",
@@ -181,7 +181,7 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
             "qa",
             "--sample 4 --output f.csv",
             HEAD + LINE.replace("prospector/assay", "other/place"),
-            "of another dataset, of other/place",
+            "of another sample, of other/place",
         ),
         ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgments of answers"),
         ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),
@@ -240,7 +240,7 @@ def test_people_read_the_rows_that_inform_best_and_the_estimate_is_weighted(lab:
     with read(lab, "--sample", "6", "--reader", "ana") as screen:
         code, told = screen.ended()
     assert code == 2
-    assert "drawn with --subjects best-informed" in " ".join(told.split())
+    assert "of another sample" in " ".join(told.split())
     command = flat[flat.rindex("goldpan build") :].split()[1:]
     done = attempt(*command, cwd=lab.parent)
     assert done.code == 0, done.err

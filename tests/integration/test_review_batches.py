@@ -61,7 +61,7 @@ def test_batches_and_single_requests_share_the_archive(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
         review(lab, server, batch=True)
         verdicts = rows(lab)
-        assert review(lab, server).answered == 3
+        assert review(lab, server).estimate.answered == 3
         assert rows(lab) == verdicts
         assert len(server.chats) == 3
 
@@ -200,7 +200,7 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert done.keep == {"question-answer": 30}
         # What was under way is lost, what was answered is not.
         assert 30 <= len(server.chats) <= 34
-        assert done.answered >= before - 4
+        assert done.estimate.answered >= before - 4
 
 
 def test_ctrl_c_keeps_what_was_under_way(tmp_path: Path) -> None:

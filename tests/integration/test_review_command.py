@@ -130,7 +130,7 @@ def test_reviews_are_compared_with_people(folder: Path) -> None:
     assert "model keep: people keep 1, drop 1, undecided 0" in done.out
     assert "They disagree on 1; judged by the model alone: 0, by people alone: 0" in done.out
     output = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
-    assert output[0]["groups"][0]["precision"]["value"] == 0.5
+    assert output[0]["precision"]["value"] == 0.5
     project = root / "annotations" / "round1"
     project.mkdir(parents=True)
     people.rename(project / "verdicts.parquet")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.request import ReviewSettings, Voter, load_prompt, make_request
+from goldpan.annotation.review.request import ReviewSettings, load_prompt, make_request
 from goldpan.annotation.review.subjects import ReviewItem, find_injection, prepare
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.llm.parts import PromptPart, fence_code
@@ -88,7 +88,7 @@ def request_of(*texts: str) -> tuple[dict[str, object], list[str], str]:
     names = ("issue title", "issue body", "reply 1 of 1 by the asker")
     parts = tuple(PromptPart(name, text) for name, text in zip(names, texts, strict=False))
     case = prepare(ReviewItem("o/n", "issue", 1, None, None, parts))
-    _, request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
+    _, request = make_request(case, load_prompt("question-answer"), "judge", SETTINGS, 0)
     body = json.loads(request.data)
     return body, body["messages"][1]["content"].split("\n"), fence_code(case.parts)
 

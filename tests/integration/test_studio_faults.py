@@ -10,16 +10,16 @@ from typing import Any
 import jwt
 import pytest
 
-from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, StudioError
-from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.exports import (
+from goldpan.annotation.studio.answers import (
     ExportError,
     new_export,
     newest_export,
     read_export,
     stored_tasks,
 )
+from goldpan.annotation.studio.client import Server as Address
+from goldpan.annotation.studio.client import Studio, StudioError
+from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.secrets import register
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -39,9 +39,8 @@ ANSWER = {
 }
 TASK = {"id": 1, "data": {"id": "s"}, "annotations": [ANSWER]}
 CALLS: dict[str, Callable[[Studio], Any]] = {
-    "create_project": lambda studio: studio.create_project(title="a project"),
+    "create_project": lambda studio: studio.create_project((), title="a project"),
     "project": lambda studio: studio.project(1),
-    "find_project": lambda studio: studio.find_project("word"),
     "users": lambda studio: studio.users(),
     "import_tasks": lambda studio: studio.import_tasks(1, [{"data": {}}]),
     "tasks": lambda studio: list(studio.tasks(1)),

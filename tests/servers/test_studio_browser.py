@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import agree
-from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.decisions import adjudicate, write_decisions
 from goldpan.annotation.studio.forms import FORMS, find_form, make_task
 from goldpan.annotation.studio.gold import read_ratings
@@ -147,7 +146,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     if name != "issue-type" and name != "question-answer":
         monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
         assert "monospace" in ann.ask(monospace)
-    field = load(name).question(find_form(name).decides)
+    field = find_form(name).configuration.question(find_form(name).decides)
     keys = {
         "0" if alias == "cannot-tell" else str(at): label
         for at, (alias, label) in enumerate(field.labels.items(), 1)

@@ -137,7 +137,6 @@ def test_progress_tells_who_did_how_much(tmp_path: Path, studio: Annotators) -> 
     assert sorted(
         (annotator.answers, annotator.skipped, annotator.doubts) for annotator in now.annotators
     ) == [(0, 1, 0), (3, 0, 1), (4, 0, 1)]
-    assert now.seconds == 21.0
     assert now.passed_over == 1
 
 

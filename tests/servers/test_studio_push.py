@@ -65,33 +65,6 @@ def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators) -> N
     assert len(on_server(studio, workspace, "killed")) == 6
 
 
-def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Annotators) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    send(workspace, studio, "late", 2)
-    project = open_project(workspace, "late")
-    with Studio(studio.server) as connection:
-        bodies = [{"data": task.data()} for task in fix_pairs(2)]
-        copies = connection.import_tasks(project.number, bodies)
-        studio.answer(1, copies[1])
-        result = send(workspace, studio, "late", 2)
-        assert (result.added, result.repeated) == (0, 2)
-    # What somebody answered already is not thrown away.
-    assert len(on_server(studio, workspace, "late")) == 2
-    assert studio.task_numbers(workspace, "late")[2] == copies[1]
-
-
-def test_a_project_whose_number_was_never_noted_is_found(
-    tmp_path: Path, studio: Annotators
-) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    send(workspace, studio, "orphan", 1)
-    path = open_project(workspace, "orphan").path("project.json")
-    number = open_project(workspace, "orphan").number
-    path.write_text(path.read_text().replace(f'"number": {number}', '"number": null'))
-    assert send(workspace, studio, "orphan", 1).known == 1
-    assert open_project(workspace, "orphan").number == number
-
-
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
     workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(StudioError, match="does not accept the access token"):

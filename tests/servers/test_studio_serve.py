@@ -36,6 +36,8 @@ def test_a_server_to_which_annotators_sign_up(
     with serve(installed, directory, port) as run:
         assert listening(port) == {"0100007F"}  # 127.0.0.1 alone
         assert not run.exposed
+        found = directory / "running.json"  # by which other commands find it
+        assert found.stat().st_mode & 0o077 == 0
         with pytest.raises(UsageError, match="already in use"):
             check_port(port)
         with httpx.Client(base_url=run.server.url, trust_env=False, timeout=300) as client:
@@ -54,6 +56,7 @@ def test_a_server_to_which_annotators_sign_up(
             assert secret not in repr(run)
         assert "sentry" not in page.text.lower().replace("sentry_dsn", "")
     assert listening(port) == set()
+    assert not found.exists()
     assert (directory / "accounts.json").stat().st_mode & 0o077 == 0
     assert directory.stat().st_mode & 0o077 == 0
 

@@ -189,7 +189,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
         ("retries = 0", "must be at least 1"),
         ("workers = -1", "workers = -1"),
         ("timeout = nan", "timeout = nan"),
-        ("api_url = 3", "goldpan.toml, line 1: api_url = 3 is not a web address"),
+        ("api_url = 3", "--api-url 3 is not a web address"),
     ],
 )
 def test_a_bad_file_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:

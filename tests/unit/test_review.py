@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.calibration import Key, calibrate, read_traits
+from goldpan.annotation.review.calibration import calibrate
 from goldpan.annotation.review.quotes import (
     Shown,
     missing_evidence,
@@ -33,8 +33,7 @@ from goldpan.filters.answers import comment_evidence
 from goldpan.filters.stored import read_verdicts
 from goldpan.llm.parts import PromptPart, cut
 from goldpan.llm.settings import Price
-from tests import filtering
-from tests.filtering import REPO, issue, pair, pull
+from tests.filtering import REPO
 from tests.openai_server import OpenAIServer, answer
 from tests.reviewing import QUOTE, by_number, filtered, review, rows, workspace
 
@@ -236,8 +235,6 @@ def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
         ('models = ["a", "a"]', "twice"),
         ('models = ["a"]\napi_key = "x"', "OPENAI_API_KEY"),
         ('models = ["a"]\nmodel = "x"', "line 2: the key model is unknown. Did you mean models"),
-        ('models = ["a"]\nsamples = 3', "temperature"),
-        ('models = ["a"]\nsamples = 0', "samples"),
         ('models = ["a"]\nconcurrency = 0', "concurrency"),
         ('models = ["a"]\ntimeout = true', "timeout"),
         ('models = ["a"]\nagreement = 2', "agreement"),
@@ -349,13 +346,13 @@ def verdicts(letters: str, criterion: str = "question-answer", stage: str = "llm
     return pa.Table.from_pylist(rows, schema=VERDICTS.schema)
 
 
-def compare(ours: str, theirs: str, traits: Any = None) -> Any:
+def compare(ours: str, theirs: str) -> Any:
     people = verdicts(theirs, "gold", "people")
-    return calibrate(verdicts(ours), people, "question-answer", traits, samples=200)
+    return calibrate(verdicts(ours), people, "question-answer", samples=200)
 
 
 def test_confusion_precision_recall_and_kappa() -> None:
-    (group,) = compare("kkkkddd?k", "kkkdddkk?").groups
+    group = compare("kkkkddd?k", "kkkdddkk?")
     assert group.subjects == 9
     assert group.confusion == {
         "keep": {"keep": 3, "drop": 1, "undecided": 1},
@@ -380,10 +377,9 @@ def test_confusion_precision_recall_and_kappa() -> None:
     ],
 )
 def test_a_model_that_does_not_help_is_said_to_be_so(ours: str, theirs: str, words: str) -> None:
-    result = compare(ours, theirs)
-    (group,) = result.groups
+    group = compare(ours, theirs)
     assert group.helps is not words.startswith("nothing")
-    assert f"  {words}\n" in str(result)
+    assert f"  {words}\n" in str(group)
     assert group.without_model == wilson(theirs.count("k"), len(theirs))
     assert group.undecided == wilson(ours.count("?"), len(ours))
 
@@ -402,28 +398,8 @@ def test_verdicts_on_different_replies_are_not_compared() -> None:
     calibration = calibrate(
         about(verdicts("kk"), 11, 21), about(verdicts("kd", "gold"), 11, 22), "question-answer"
     )
-    assert calibration.groups[0].subjects == 1
+    assert calibration.subjects == 1
     assert calibration.disagreements == ()
-
-
-def test_each_trait_is_a_group() -> None:
-    keys: list[Key] = [(REPO, "issue", number, None, None) for number in range(1, 5)]
-    signals = {keys[0]: ("keyword",), keys[1]: ("keyword", "timeline"), keys[2]: ("timeline",)}
-    calibration = compare("kkkk", "kdkd", {"signal": signals})
-    shown = {group.name: (group.subjects, group.precision.value) for group in calibration.groups}
-    assert shown == {"all": (4, 0.5), "signal: keyword": (2, 0.5), "signal: timeline": (2, 0.5)}
-
-
-def test_traits_come_from_the_tables(tmp_path: Path) -> None:
-    workspace = filtering.build(
-        tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2, signals=["keyword", "timeline"])]
-    )
-    traits = read_traits(workspace, [REPO])
-    assert traits["signal"] == {(REPO, "pair", 1, REPO, 2): ("keyword", "timeline")}
-    assert traits["language"] == {
-        (REPO, "issue", 1, None, None): ("unknown",),
-        (REPO, "pair", 1, REPO, 2): ("unknown",),
-    }
 
 
 def test_nothing_to_compare_and_two_verdicts_are_told() -> None:

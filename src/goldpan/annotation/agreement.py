@@ -61,15 +61,6 @@ class CategoryAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An item on which not all raters chose the same."""
-
-    item: str
-    labels: Mapping[str, tuple[str, ...]]
-    """By rater."""
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
     """The agreement of raters on one field."""
 
@@ -85,7 +76,8 @@ class Agreement:
     alpha: Estimate
     """Krippendorff's, over all items, whoever is missing."""
     categories: tuple[CategoryAgreement, ...]
-    disagreements: tuple[Disagreement, ...]
+    disagreements: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Items on which not all raters chose the same, with what they chose."""
 
 
 def agree(
@@ -124,11 +116,11 @@ def agree(
         tuple(pairs),
         estimate(partial(krippendorff_alpha, counts), len(both)),
         tuple(_categories(both, estimate)),
-        tuple(
-            Disagreement(item, dict(sorted(labels.items())))
+        {
+            item: dict(sorted(labels.items()))
             for item, labels in both.items()
             if len(set(labels.values())) > 1
-        ),
+        },
     )
 
 

@@ -6,14 +6,13 @@ that was killed between the two finds it again at the endpoint, instead of payin
 
 from __future__ import annotations
 
-import itertools
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -36,10 +35,8 @@ from goldpan.llm.response_store import Batch, ResponseStore
 from goldpan.llm.settings import EndpointSettings
 
 if TYPE_CHECKING:
-    import openai
     from openai.types import Batch as RemoteBatch
 
-T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
 """By the key of a request, the function that reads its answer."""
 
@@ -49,8 +46,6 @@ _LARGEST = 100 * 2**20
 _LABEL = "goldpan"
 _PAGE, _NEWEST = 100, 1_000
 """Batches of an endpoint among which a lost one is looked for."""
-_BLINKS = 20
-"""How often in a row a request about batches may fail."""
 
 
 class Batcher:
@@ -82,10 +77,20 @@ class Batcher:
         if not self.take_up(readers):
             return False
         enough = True
-        for chunk in self._chunks(pending.request for pending in requests):
-            if chunk is None:
+        chunk: list[ModelRequest] = []
+        size = 0
+        for request in (pending.request for pending in requests):
+            if not self._budget.admits(request):
                 enough = False
                 break
+            self._budget.reserve(request)
+            size += len(request.data)
+            is_full = len(chunk) >= self._settings.batch_requests or size > _LARGEST
+            if chunk and (is_full or chunk[0].model != request.model):
+                self._submit(chunk)
+                chunk, size = [], len(request.data)
+            chunk.append(request)
+        if chunk:
             self._submit(chunk)
         return self._collect(readers) and enough
 
@@ -101,7 +106,9 @@ class Batcher:
         """Find the batches that were submitted just before an earlier run was killed."""
         batches = self._store.batches(self._endpoint.base_url)
         unnamed = [batch for batch in batches if not batch.id]
-        remotes = self._guarded(self._by_token) if unnamed else {}
+        if unnamed:
+            with self._telling():
+                remotes = self._by_token()
         for batch in unnamed:
             if batch.token in remotes:
                 self._store.name_batch(replace(batch, id=remotes[batch.token].id))
@@ -115,7 +122,6 @@ class Batcher:
 
     def _collect(self, readers: Readers) -> bool:
         """Archive the replies of open batches with wanted requests; tell whether all ended."""
-        client = self._endpoint.client
         open_batches = [
             batch
             for batch in self._store.batches(self._endpoint.base_url)
@@ -124,8 +130,10 @@ class Batcher:
         while open_batches:
             left = []
             for batch in open_batches:
-                remote = self._guarded(partial(client.batches.retrieve, batch.id), "status")
-                if remote.status in _ENDED:
+                with self._telling():
+                    remote = self._endpoint.client.batches.retrieve(batch.id)
+                    has_ended = _named(remote.status) in _ENDED
+                if has_ended:
                     self._take(batch, remote, readers)
                 else:
                     left.append(batch)
@@ -136,29 +144,6 @@ class Batcher:
                 time.sleep(self._settings.poll_seconds)
         return True
 
-    def _chunks(self, requests: Iterable[ModelRequest]) -> Iterator[list[ModelRequest] | None]:
-        """Yield requests of one model at a time, as many as a batch takes; None ends the money."""
-        for _, group in groupby(requests, lambda request: request.model):
-            chunk: list[ModelRequest] = []
-            size = 0
-            for request in group:
-                if not self._budget.admits(request):
-                    if chunk:
-                        yield chunk
-                    yield None
-                    return
-                self._budget.reserve(request)
-                if chunk and (
-                    len(chunk) >= self._settings.batch_requests
-                    or size + len(request.data) > _LARGEST
-                ):
-                    yield chunk
-                    chunk, size = [], 0
-                chunk.append(request)
-                size += len(request.data)
-            if chunk:
-                yield chunk
-
     def _submit(self, requests: list[ModelRequest]) -> None:
         token = secrets.token_hex(16)
         keys = tuple(request.key for request in requests)
@@ -167,28 +152,31 @@ class Batcher:
         batch = Batch(token, "", self._endpoint.base_url, requests[0].model, keys, fields)
         lines = b"".join(map(_line, keys, bodies))
         client = self._endpoint.client
-        file = self._guarded(
-            lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch"),
-            "id",
-        )
+        with self._telling():
+            content = (f"goldpan-{token}.jsonl", lines)
+            file = _named(client.files.create(file=content, purpose="batch").id)
         self._store.begin_batch(batch, requests)
-        tries = itertools.count()
+        with self._telling():
+            remote = self._create(file, token)
+            self._store.name_batch(replace(batch, id=_named(remote.id)))
+        self.sent += len(requests)
+        self._note(f"Batch {remote.id} holds {count(len(requests), 'request')}")
 
-        def create() -> RemoteBatch:
-            # A try whose reply was lost may have made the batch: a second one would be paid for.
-            if next(tries) and (made_before := self._by_token().get(token)):
-                return made_before
-            return client.with_options(max_retries=0).batches.create(
-                input_file_id=file.id,
+    def _create(self, file: str, token: str) -> RemoteBatch:
+        """Make a batch of a file; one whose reply was lost is not made, and paid for, twice."""
+        import openai
+
+        try:
+            return self._endpoint.client.with_options(max_retries=0).batches.create(
+                input_file_id=file,
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={_LABEL: token},
             )
-
-        remote = self._guarded(create, "id")
-        self._store.name_batch(replace(batch, id=remote.id))
-        self.sent += len(requests)
-        self._note(f"Batch {remote.id} holds {count(len(requests), 'request')}")
+        except (openai.APIConnectionError, openai.InternalServerError):
+            if made := self._by_token().get(token):
+                return made
+            raise
 
     def _take(self, batch: Batch, remote: RemoteBatch, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
@@ -198,7 +186,8 @@ class Batcher:
         for file in (remote.output_file_id, remote.error_file_id):
             if not file:
                 continue
-            content = self._guarded(partial(self._endpoint.client.files.content, file)).content
+            with self._telling():
+                content = self._endpoint.client.files.content(file).content
             for row in mask(content).split(b"\n"):
                 key, reply = _read(row)
                 if key in unanswered:
@@ -229,33 +218,28 @@ class Batcher:
         self._budget.settle(key, batch.model, usage, batch=True)
         self._done()
 
-    def _guarded(self, call: Callable[[], T], required: str = "") -> T:
-        """Return the result of a call, whose attribute `required` is a string.
-
-        Raises `EndpointError` where the call fails again and again, or returns something else.
-        """
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Raise `EndpointError` where a call fails, however often the SDK tries it again."""
         import openai
 
-        for _ in range(_BLINKS):
-            try:
-                answer = call()
-                if required and not isinstance(getattr(answer, required), str):
-                    raise TypeError(required)
-                return answer
-            except openai.APIConnectionError as error:
-                last: openai.APIError = error
-            except openai.APIStatusError as error:
-                last = error
-                if error.status_code < 500 and error.status_code != 429:
-                    break
-            except (AttributeError, TypeError, ValueError):
-                # The SDK hands out a page as it is, and objects that lack what was not sent.
-                raise EndpointError(
-                    f"{self._endpoint.base_url} does not answer like a Batch API",
-                    "Check --base-url, or ask without --batch",
-                ) from None
-            time.sleep(min(self._settings.poll_seconds, 5.0))
-        raise self._endpoint.failure(last) from None
+        try:
+            yield
+        except openai.APIError as error:
+            raise self._endpoint.failure(error) from None
+        except (AttributeError, TypeError, ValueError):
+            # The SDK hands out a page as it is, and objects that lack what was not sent.
+            raise EndpointError(
+                f"{self._endpoint.base_url} does not answer like a Batch API",
+                "Check --base-url, or ask without --batch",
+            ) from None
+
+
+def _named(told: object) -> str:
+    """Return a text of the endpoint; raises `TypeError` where it is something else."""
+    if not isinstance(told, str):
+        raise TypeError(told)
+    return told
 
 
 def _line(key: str, body: dict[str, Any]) -> bytes:

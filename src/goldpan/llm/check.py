@@ -63,29 +63,32 @@ def examine_endpoint(settings: EndpointSettings) -> EndpointCheck:
 
     Of several models `settings` names one. Raises `UsageError` where the endpoint needs a key.
     """
-    dialect = Dialect()
-    with connect(settings, dialect) as endpoint:
+    with connect(settings, Dialect()) as endpoint:
         try:
-            entries = _served(endpoint)
-            findings = [Finding("Endpoint", "ok", f"{endpoint.base_url} {_listed(entries)}")]
-            model = _chosen(settings, entries)
-            known = [entry for entry in entries if same_model(model, str(entry.get("id")))]
-            if entries and not known:
-                findings.append(Finding("Model", "note", f"{model} is not among those it lists"))
-            context = _context(endpoint, known[0] if known else {})
-            findings += _form(endpoint, model, settings)
-            check = _speed(endpoint, model, settings, context)
+            return _examine(endpoint, settings)
         except GoldpanError as error:
-            failed = Finding("Endpoint", "fail", error.problem, error.remedy)
-            return EndpointCheck((failed,))
+            return EndpointCheck((Finding("Endpoint", "fail", error.problem, error.remedy),))
+
+
+def _examine(endpoint: Endpoint, settings: EndpointSettings) -> EndpointCheck:
+    listed = _get(endpoint, "/models").get("data")
+    entries = [
+        entry
+        for entry in (listed if isinstance(listed, list) else [])
+        if isinstance(entry, dict) and entry.get("id")
+    ]
+    serves = _serves([line(str(entry["id"]), 100) for entry in entries])
+    findings = [Finding("Endpoint", "ok", f"{endpoint.base_url} {serves}")]
+    if not settings.models and len(entries) != 1:
+        raise EndpointError(f"{settings.base_url} {serves}", "Choose one with --model")
+    model = settings.models[0] if settings.models else str(entries[0]["id"])
+    known = [entry for entry in entries if same_model(model, str(entry["id"]))]
+    if entries and not known:
+        findings.append(Finding("Model", "note", f"{model} is not among those it lists"))
+    context = _context(endpoint, known[0] if known else {})
+    findings += _form(endpoint, model, settings)
+    check = _speed(endpoint, model, settings, context)
     return replace(check, findings=(*findings, *check.findings))
-
-
-def _served(endpoint: Endpoint) -> list[dict[str, Any]]:
-    """Return the models that the endpoint lists; none where it has no list."""
-    data = _get(endpoint, "/models").get("data")
-    entries = data if isinstance(data, list) else []
-    return [entry for entry in entries if isinstance(entry, dict) and entry.get("id")]
 
 
 def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
@@ -109,26 +112,14 @@ def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-_NAMED = 5
-
-
-def _listed(entries: list[dict[str, Any]]) -> str:
-    if not entries:
+def _serves(names: list[str]) -> str:
+    if not names:
         return "answers, and lists no models"
-    names = [line(str(entry["id"]), 100) for entry in entries]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"serves {', '.join(names[:_NAMED])}{more}"
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"serves {', '.join(names[:5])}{more}"
 
 
-def _chosen(settings: EndpointSettings, entries: list[dict[str, Any]]) -> str:
-    if settings.models:
-        return settings.models[0]
-    if len(entries) != 1:
-        raise EndpointError(f"{settings.base_url} {_listed(entries)}", "Choose one with --model")
-    return str(entries[0]["id"])
-
-
-_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 
 
 def _context(endpoint: Endpoint, entry: Mapping[str, Any]) -> int | None:
@@ -136,15 +127,16 @@ def _context(endpoint: Endpoint, entry: Mapping[str, Any]) -> int | None:
 
     None where the endpoint does not tell.
     """
-    meta = entry.get("meta")
-    told = [entry.get(name) for name in _CONTEXT]
-    told.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
-    if not any(told):
-        defaults = _get(endpoint, f"{endpoint.base_url.removesuffix('/v1')}/props").get(
-            "default_generation_settings"
-        )
-        told.append(defaults.get("n_ctx") if isinstance(defaults, dict) else None)
-    return next((each for each in told if isinstance(each, int) and each > 0), None)
+    places: list[Any] = [entry, entry.get("meta")]
+    if (told := _told(places)) is None:
+        props = _get(endpoint, f"{endpoint.base_url.removesuffix('/v1')}/props")
+        told = _told([props.get("default_generation_settings")])
+    return told
+
+
+def _told(places: list[Any]) -> int | None:
+    values = (place.get(name) for place in places if isinstance(place, dict) for name in _CONTEXT)
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
 _LABELS = ["keep", "drop"]

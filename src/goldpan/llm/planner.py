@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
 from goldpan.core.sanitize import line
@@ -83,47 +83,31 @@ class Asker:
                 while self._under_way:
                     self._collect()
             finally:
-                self._drain()
+                while self._under_way:
+                    self._collect(ending=True)
         return True
 
-    def _collect(self) -> None:
+    def _collect(self, *, ending: bool = False) -> None:
+        """Keep the replies that came; `ending` raises nothing more."""
         for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
-            outcome = self._keep(future)
+            pending = self._under_way.pop(future)
+            if ending and future.exception() is not None:
+                continue
+            request, reply = pending.request, future.result()
+            outcome = answer_to(request, reply, pending.read, self._other_name)
+            usage = self._store.keep(request, reply, outcome)
+            self._budget.settle(request.key, request.model, usage, batch=False)
+            self._done()
             self._failed = 0 if outcome.final else self._failed + 1
             self._unheard = self._unheard + 1 if outcome.failure in _UNHEARD else 0
             self._succeeded = self._succeeded or outcome.final
-            if self._unheard >= _DEAD or (self._failed >= _PATIENCE and not self._succeeded):
+            is_dead = self._failed >= _PATIENCE and not self._succeeded
+            if not ending and (is_dead or self._unheard >= _DEAD):
                 raise GivenUpError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
                 )
-
-    def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
-        pending = self._under_way.pop(future)
-        request, reply = pending.request, future.result()
-        outcome = answer_to(request, reply, pending.read, self._other_name)
-        usage = self._store.keep(request, reply, outcome)
-        self._budget.settle(request.key, request.model, usage, batch=False)
-        self._done()
-        return outcome
-
-    def _drain(self) -> None:
-        while self._under_way:
-            for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
-                if future.exception() is None:
-                    self._keep(future)
-                else:
-                    self._under_way.pop(future)
-
-
-class SentRequest(NamedTuple):
-    """The result of asking."""
-
-    requests: int
-    """How many were sent."""
-    complete: bool
-    """True where nothing is left to ask: else money ran out or a batch is under way."""
 
 
 ShownT = TypeVar("ShownT")
@@ -239,15 +223,17 @@ class Planner(Generic[ShownT, AnswerT]):
             answered.add(request.key)
             budget.add(request.model, usage[0], batch=usage[1], before=True)
 
-    def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
+    def ask(self, budget: CostBudget, reporter: Reporter) -> tuple[int, bool]:
         """Ask the open questions, in rounds: a text that was too long is cut.
 
+        Returns how many requests were sent, and whether nothing is left to ask: else money ran out
+        or a batch is under way.
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is
         kept and not asked again.
         """
         count = sum(1 for _ in self._open())
         if not count:
-            return SentRequest(0, True)
+            return 0, True
         settings, store, known = self._settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
             asker = Asker(endpoint, store, budget, settings, task.advance)
@@ -265,7 +251,7 @@ class Planner(Generic[ShownT, AnswerT]):
                     break
         if new := self.dialect.left_out - known:
             reporter.note(f"{settings.base_url} does not take {', '.join(sorted(new))}")
-        return SentRequest(sent, enough)
+        return sent, enough
 
     def _open(self) -> Iterator[PendingRequest]:
         """Yield the requests that are still to be sent, each once."""

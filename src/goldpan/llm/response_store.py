@@ -95,11 +95,6 @@ class ResponseStore:
         """Return the batches at an endpoint that were begun and not ended, oldest first."""
         return [batch for batch in self._batches.values() if batch.base_url == base_url]
 
-    def seconds(self) -> list[float]:
-        """Return how long each reply that did not come in a batch took."""
-        metas = (record.meta for record in self._replies.values())
-        return [meta["seconds"] for meta in metas if not meta["batch"]]
-
     def _keep_request(self, request: ModelRequest) -> None:
         if request.key not in self._requests:
             meta = {"part": "request", "key": request.key, "prompt": request.prompt}

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
-from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError, refuse_empty
-from goldpan.core.settings.file import Source, read_toml
+from goldpan.core.settings.file import Source, check_address, read_toml
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -147,20 +146,5 @@ def check_endpoint(settings: EndpointSettings) -> None:
                 )
     if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
         raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
-    _check_url(settings.base_url)
-
-
-def _check_url(text: str) -> None:
-    try:
-        url = urlsplit(text)
-        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
-        valid = None
-    if not valid:
-        raise UsageError(
-            f"--base-url {text} is not a web address", "Write it as http://127.0.0.1:8080/v1"
-        )
-    if url.username or url.password or url.query:
-        raise UsageError(
-            "--base-url holds credentials or a query", "Give the key only through OPENAI_API_KEY"
-        )
+    remedy = "Write it as http://127.0.0.1:8080/v1"
+    check_address(settings.base_url, "--base-url", remedy, "OPENAI_API_KEY")

@@ -67,7 +67,7 @@ class PlanFile:
     @property
     def profiles(self) -> tuple[str, ...]:
         """The profiles of filters that anything asks for, in their order, once each."""
-        takers = [*self.sections("review"), *self.sections("annotate")]
+        takers = [*self.sections("review")]
         takers += [one for one in self.sections("dataset") if reads_of(one) == "filtered"]
         named = self.sections("filter")[0].given().get("profile", ())
         wanted = [*named, *filter(None, (one.get("profile") for one in takers))]

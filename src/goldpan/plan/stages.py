@@ -58,7 +58,6 @@ def _push_step(unit: Unit) -> Step:
         return replace(outcome(results), missing=() if is_pulled else (waiting,))
 
     return Step(
-        options=[{"rules": unit.plan.file.rules[0]}],
         inputs=[*unit.plan.data(unit.section), *decisions],
         ended=ended,
     )
@@ -220,7 +219,7 @@ STAGES = (
         after=build_after,
         keys=DatasetSection,
     ),
-    Stage("annotate", "[annotate.push]", "annotate push", _push_step, _data, without=("rules",)),
+    Stage("annotate", "[annotate.push]", "annotate push", _push_step, _data),
     _of_dataset("verify", "[[verify]]", "verify", _verify_step, keys=OfDataset),
     Stage(
         "evaluate", "[[evaluation]]", "evaluate run", _evaluate_step, _data, keys=EvaluationSection

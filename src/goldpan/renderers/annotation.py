@@ -48,8 +48,6 @@ def _pulled(result: PullResult) -> Iterator[Line]:
         yield Line(f"  {number:,} do not count: {problem}")
     if result.configuration_changed:
         yield Line("  The form was changed on the server")
-    if result.gone:
-        yield Line(f"  Answers deleted on the server since the last pull: {result.gone:,}")
     if result.foreign:
         yield Line(f"  Tasks on the server that Goldpan did not push: {result.foreign:,}")
 
@@ -101,9 +99,9 @@ def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
     for category in field.categories:
         alpha = _shown(category.alpha)
         yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
-    for item in field.disagreements[:_MOST]:
-        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in item.labels.items())
-        yield Line(f"  differ on {item.item} ({answers})")
+    for item, labels in [*field.disagreements.items()][:_MOST]:
+        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in labels.items())
+        yield Line(f"  differ on {item} ({answers})")
     if len(field.disagreements) > _MOST:
         yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
@@ -174,12 +172,12 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
     yield from (Line(f"  {reason}: {number:,}") for reason, number in result.reasons.items())
     for words, number in [*result.failed.items()][:_MOST_FAILURES]:
         yield Line(f"  no answer, {count(number, 'time')}: {words}")
-    usage = result.usage
+    usage, before = result.usage, result.estimate
     estimated = " (estimated: the endpoint reports none)" if usage.estimated else ""
     yield Line(
-        f"{count(result.sent, 'request')} sent, {result.answered:,} answered from the archive, "
+        f"{count(result.sent, 'request')} sent, {before.answered:,} answered from the archive, "
         f"{usage.input:,} input and {usage.output:,} output tokens{estimated}, cost "
-        f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
+        f"{result.cost:,.2f} ({before.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
 
 
@@ -187,24 +185,16 @@ def _judged(result: ReviewResult) -> Iterator[Block]:
 def _calibrated(result: Calibration) -> Iterator[Block]:
     yield Title(result.criterion)
     yield Table(
-        ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
-        [
-            (
-                group.name,
-                group.subjects,
-                *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
-            )
-            for group in result.groups
-        ],
+        ("subjects", "precision of keep", "recall of keep", "kappa"),
+        [(result.subjects, *map(Estimate.shown, (result.precision, result.recall, result.kappa)))],
     )
-    for model, counts in result.groups[0].confusion.items():
+    for model, counts in result.confusion.items():
         people = ", ".join(f"{name} {number:,}" for name, number in counts.items())
         yield Line(f"  model {model}: people {people}")
-    whole = result.groups[0]
-    all_kept, kept = whole.without_model.short() or "-", whole.precision.short() or "-"
+    all_kept, kept = result.without_model.short() or "-", result.precision.short() or "-"
     yield Line(f"  People keep {all_kept} of all subjects, {kept} of those that the model keeps:")
-    yield Line(f"  {'the model helps' if whole.helps else 'nothing shows that the model helps'}")
-    yield Line(f"  It leaves {whole.undecided.short()} of the subjects to people")
+    yield Line(f"  {'the model helps' if result.helps else 'nothing shows that the model helps'}")
+    yield Line(f"  It leaves {result.undecided.short()} of the subjects to people")
     yield Line(
         f"  They disagree on {len(result.disagreements):,}; judged by the model alone: "
         f"{result.only_model:,}, by people alone: {result.only_people:,}"

@@ -182,7 +182,7 @@ class Annotate(Group):
 
         return write_annotation_report(self.lab.layout, several(project), Path(output))
 
-    def export(self, *, project: str | Sequence[str], gold: Path | str) -> GoldExport:
+    def export(self, *, project: str, gold: Path | str) -> GoldExport:
         """Write a gold set of the labels that people decided.
 
         Example: goldpan annotate export --project pairs --gold gold.csv
@@ -193,17 +193,9 @@ class Annotate(Group):
         """
         from goldpan.annotation.studio.gold import export_gold
 
-        return export_gold(self.lab.layout, several(project), Path(gold))
+        return export_gold(self.lab.layout, project, Path(gold))
 
-    def serve(
-        self,
-        *,
-        port: int = 8080,
-        host: str = "127.0.0.1",
-        install: bool = False,
-        dataset: Path | str | None = None,
-        form: str = "fix-pair",
-    ) -> None:
+    def serve(self, *, port: int = 8080, host: str = "127.0.0.1", install: bool = False) -> None:
         """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.
 
         It listens on this machine alone. With --host, whoever reaches that address sees its
@@ -216,38 +208,19 @@ class Annotate(Group):
             host (ADDRESS): The address of this machine at which colleagues reach it; 0.0.0.0 for
                 all.
             install: Install Label Studio first (about 1 GB).
-            dataset (DATASET): Also open a project with the rows of this dataset.
-            form (NAME): The form of that project.
         """
-        from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.project import note_address
-        from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.serve import (
-            announced,
-            find_installation,
-            serve,
-            server_directory,
-        )
+        from goldpan.annotation.studio.serve import find_installation, serve, server_directory
         from goldpan.core.terminal import show
-        from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
-        directory = server_directory(layout)
         with self.lab.reporting() as reporter:
             installation = find_installation(os.environ, reporter, install=install)
         with (
-            self.lab.reporting() as reporter,
-            serve(installation, directory, port, host) as running,
-            announced(directory, running.server),
+            self.lab.reporting(),
+            serve(installation, server_directory(layout), port, host) as running,
         ):
             note_address(layout, running.server)
-            if dataset is not None:
-                asked_form, rows = find_form(form), dataset_directory(layout, dataset)
-                tasks = read_tasks(rows, asked_form)
-                pushed = push_tasks(
-                    layout, running.server, form, asked_form, tasks, reporter, dataset=rows
-                )
-                show(blocks_of(pushed))
             show(blocks_of(running))
             running.process.wait()
 

@@ -187,8 +187,8 @@ def review(
         rules (NAME): The rules whose pairs to review: default, unconfirmed, landed, or a plugin's.
         model (NAME): A model to ask.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
-        settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
-        settings: A setting over those of the file, such as samples=3.
+        settings_file: A TOML file: models, prices and the like (docs/filtering.md).
+        settings: A setting over those of the file, such as agreement=0.6.
         subject (NAME): What to review, issue or pair. (default: both)
         limit: At most this many subjects of each kind per repository.
         max_cost (MONEY): Stop before spending more than this.

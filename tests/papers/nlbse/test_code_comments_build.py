@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
@@ -250,7 +249,7 @@ def decide(
 ) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
     facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2)
-    project = begin_project(workspace, form, load(form), facts)
+    project = begin_project(workspace, form, find_form(form).configuration, facts)
     made = [
         {
             "repo": REPO,
@@ -327,7 +326,7 @@ def test_annotations_that_do_not_fit_are_refused(
     decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
     decide(case.workspace, "fix-pair", {})
     facts = ProjectFacts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2)
-    begin_project(case.workspace, "unpulled", load("code-comment-pharo"), facts)
+    begin_project(case.workspace, "unpulled", find_form("code-comment-pharo").configuration, facts)
     both = ("code-comment-java", "code-comment-python")
     for projects, error, message in (
         (both, UsageError, "decided differently"),

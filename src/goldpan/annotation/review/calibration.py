@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +18,7 @@ from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.result import Result, Results
-from goldpan.core.schemas import PAIRS
-from goldpan.core.storage.parquet import connect, read_table, reading
-from goldpan.core.storage.sealed import verify_parquet
+from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, find_basis
@@ -32,11 +30,11 @@ _NAMES = {True: "keep", False: "drop", None: "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationGroup:
-    """The quality of models' verdicts on a part of the subjects."""
+class Calibration(Result):
+    """Models' verdicts beside people's."""
 
-    name: str
-    """``all``, or a trait and its value, such as ``language: C``."""
+    schema = 3
+    criterion: str
     subjects: int
     confusion: Mapping[str, Mapping[str, int]]
     """The model's verdict (keep, drop, undecided), then the people's, to subjects."""
@@ -46,34 +44,10 @@ class CalibrationGroup:
     """The share of people's keeps that the model keeps; undecided subjects are not kept."""
     kappa: Estimate
     """Where both decided, with a bootstrap interval."""
-
-    @property
-    def without_model(self) -> Estimate:
-        """The share of all subjects that people keep, where they decided (Wilson)."""
-        keep, drop = (
-            sum(people[name] for people in self.confusion.values()) for name in ("keep", "drop")
-        )
-        return wilson(keep, keep + drop)
-
-    @property
-    def helps(self) -> bool:
-        """True where even the low end of the precision is above the share without the model."""
-        share = self.without_model.value
-        return self.precision.low is not None and share is not None and self.precision.low > share
-
-    @property
-    def undecided(self) -> Estimate:
-        """The share of the subjects that the model leaves to people (Wilson)."""
-        return wilson(sum(self.confusion["undecided"].values()), self.subjects)
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration(Result):
-    """Models' verdicts beside people's, as a whole and by trait."""
-
-    schema = 2
-    criterion: str
-    groups: tuple[CalibrationGroup, ...]
+    without_model: Estimate
+    """The share of all subjects that people keep, where they decided (Wilson)."""
+    undecided: Estimate
+    """The share of the subjects that the model leaves to people (Wilson)."""
     only_model: int
     """Subjects that people did not judge."""
     only_people: int
@@ -82,22 +56,21 @@ class Calibration(Result):
     basis: tuple[Basis, ...] = ()
     """The pairing rules and the profile behind each repository."""
 
+    @property
+    def helps(self) -> bool:
+        """True where even the low end of the precision is above the share without the model."""
+        share = self.without_model.value
+        return self.precision.low is not None and share is not None and self.precision.low > share
+
 
 def calibrate(
-    models: pa.Table,
-    people: pa.Table,
-    criterion: str,
-    traits: Mapping[str, Mapping[Key, Sequence[str]]] | None = None,
-    *,
-    seed: int = 0,
-    samples: int = 1_000,
+    models: pa.Table, people: pa.Table, criterion: str, *, samples: int = 1_000
 ) -> Calibration:
     """Compare the verdicts of one review with people's on the same subjects.
 
     Both have the columns of `verdicts`; people's may have any criterion, with one row for each
     subject. Issues are left out where people judged another reply than the one that the review
-    names. `traits` are the languages and signals of subjects (`read_traits`). Raises `UsageError`
-    where no subject has both.
+    names. Raises `UsageError` where no subject has both.
     """
     ours, theirs = _by_key(models, criterion), _by_key(people, None)
     shared = sorted(
@@ -108,22 +81,29 @@ def calibrate(
             f"No subject has a verdict of {criterion} and one of people",
             "Review the subjects that people judged",
         )
-    groups = {"all": shared}
-    for trait, values in (traits or {}).items():
-        parts: dict[str, list[Key]] = defaultdict(list)
-        for key in shared:
-            for value in values.get(key, ()):
-                parts[f"{trait}: {value}"].append(key)
-        groups |= dict(sorted(parts.items()))
+    votes = [(ours[key].keep, theirs[key].keep) for key in shared]
+    counts, peoples = Counter(votes), Counter(vote for _, vote in votes)
+    both = counts[True, True]
+    decided = np.array([vote for vote in votes if None not in vote], dtype=int).reshape(-1, 2)
     return Calibration(
         criterion,
-        tuple(
-            _group(name, [(ours[key].keep, theirs[key].keep) for key in keys], seed, samples)
-            for name, keys in groups.items()
+        len(shared),
+        {_NAMES[our]: {_NAMES[their]: counts[our, their] for their in _NAMES} for our in _NAMES},
+        precision=wilson(both, both + counts[True, False]),
+        recall=wilson(both, peoples[True]),
+        kappa=bootstrap(
+            lambda items: cohen_kappa(*decided[items].T),
+            len(decided),
+            np.random.default_rng(0),
+            samples,
         ),
-        len(ours.keys() - theirs.keys()),
-        len(theirs.keys() - ours.keys()),
-        tuple(key for key in shared if {ours[key].keep, theirs[key].keep} == {True, False}),
+        without_model=wilson(peoples[True], peoples[True] + peoples[False]),
+        undecided=wilson(sum(our is None for our, _ in votes), len(shared)),
+        only_model=len(ours.keys() - theirs.keys()),
+        only_people=len(theirs.keys() - ours.keys()),
+        disagreements=tuple(
+            key for key in shared if {ours[key].keep, theirs[key].keep} == {True, False}
+        ),
     )
 
 
@@ -141,10 +121,9 @@ def calibrate_reviews(
     if missing := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
         raise UsageError(f"{people} lacks the column {missing[0]}", remedy)
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
-    traits = read_traits(workspace, repos)
-    criteria = sorted(set(models["criterion"].to_pylist()))
     subjects = set(verdicts["subject"].to_pylist())
     judged = {kind.prompt: subject for subject, kind in KINDS.items()}
+    criteria = sorted(set(models["criterion"].to_pylist()))
     shared = [name for name in criteria if judged.get(name) in subjects]
     if not shared:
         raise UsageError(
@@ -153,66 +132,10 @@ def calibrate_reviews(
         )
     basis = tuple(find_basis(workspace, repos, profile))
     calibrations = (
-        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
+        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name)
         for name in shared
     )
     return Results(replace(calibration, basis=basis) for calibration in calibrations)
-
-
-def read_traits(
-    workspace: WorkspaceLayout, repos: Sequence[str]
-) -> dict[str, dict[Key, tuple[str, ...]]]:
-    """Return each fix pair's signals and each subject's language, by which to calibrate."""
-    signals: dict[Key, tuple[str, ...]] = {}
-    languages: dict[Key, tuple[str, ...]] = {}
-    with connect() as connection:
-        for repo in repos:
-            for name in ("repositories", "entries", "pairs"):
-                path = workspace.table(repo, name)
-                empty = PAIRS.schema.empty_table()
-                relation = (
-                    connection.read_parquet(str(verify_parquet(path))) if path.exists() else empty
-                )
-                connection.register(name, relation)
-            facts = connection.execute("SELECT repo, language FROM repositories").fetchall()
-            name, language = facts[0] if facts else (repo, None)
-            groups = (language or "unknown",)
-            pairs = connection.execute("SELECT issue, pull_repo, pull, signals FROM pairs")
-            for issue, pull_repo, pull, pair_signals in pairs.fetchall():
-                key = (name, "pair", issue, pull_repo, pull)
-                signals[key], languages[key] = tuple(pair_signals or ()), groups
-            issues = connection.execute("SELECT number FROM entries WHERE kind = 'issue'")
-            for (number,) in issues.fetchall():
-                languages[(name, "issue", number, None, None)] = groups
-    return {"language": languages, "signal": signals}
-
-
-def _group(
-    name: str, votes: Sequence[tuple[bool | None, bool | None]], seed: int, samples: int
-) -> CalibrationGroup:
-    counts = Counter(votes)
-    confusion = {
-        _NAMES[ours]: {_NAMES[theirs]: counts[ours, theirs] for theirs in (True, False, None)}
-        for ours in (True, False, None)
-    }
-    both = counts[True, True]
-    people_keep = both + counts[False, True] + counts[None, True]
-    decided = [vote for vote in votes if None not in vote]
-    both_decided = np.array(decided, dtype=int).reshape(-1, 2)
-    kappa = bootstrap(
-        lambda items: cohen_kappa(*both_decided[items].T),
-        len(decided),
-        np.random.default_rng(seed),
-        samples,
-    )
-    return CalibrationGroup(
-        name,
-        len(votes),
-        confusion,
-        wilson(both, both + counts[True, False]),
-        wilson(both, people_keep),
-        kappa,
-    )
 
 
 class _Verdict(NamedTuple):
@@ -231,11 +154,6 @@ def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, _Verdict]:
         if criterion in (None, row["criterion"]):
             key: Key = tuple(row[name] for name in _COLUMNS)
             if key in answers:
-                raise UsageError(f"{_subject_name(key)} has two verdicts", "Give one a subject")
+                raise UsageError(f"{row['repo']}#{row['issue']} has two verdicts", "Give one each")
             answers[key] = _Verdict(row["keep"], named_comment(row.get("evidence")))
     return answers
-
-
-def _subject_name(key: Key) -> str:
-    repo, _, issue, pull_repo, pull = key
-    return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")

@@ -31,7 +31,7 @@ from goldpan.core.plugins.registry import Registry, files_in, unknown_name
 from goldpan.core.settings.file import read_toml
 from goldpan.llm.answer_text import find_objects
 from goldpan.llm.exchange import ModelRequest
-from goldpan.llm.parts import PromptPart, cut, fence_code, fenced
+from goldpan.llm.parts import cut, fence_code, fenced
 from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
 
 
@@ -43,8 +43,6 @@ class ReviewSettings(EndpointSettings):
     """The kinds of subjects to review."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """By subject, a plugin's prompt in place of Goldpan's own."""
-    samples: int = 1
-    """How often each model is asked, with different seeds; more than one needs a temperature."""
     evidence: Literal["quotes", "numbers"] = "quotes"
     """What an answer rests on: passages that the model copies, or numbers of sentences, which it
     cannot copy wrongly. Changes of code bear no numbers."""
@@ -52,17 +50,14 @@ class ReviewSettings(EndpointSettings):
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0
     """The share of votes that a verdict needs; otherwise people decide."""
-    confidence: float = 0.0
-    """The minimum confidence of a vote; one below it counts as unsure."""
     limit: int | None = None
     """At most this many subjects of each kind per repository, drawn by hash."""
 
     def __post_init__(self) -> None:
         check_endpoint(self)
-        check_least(self, {"samples": 1, "limit": 0})
-        for name in ("agreement", "confidence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
+        check_least(self, {"limit": 0})
+        if not 0 <= self.agreement <= 1:
+            raise UsageError(f"agreement = {self.agreement} is not a share", "Give 0 to 1")
         if "discussion" in self.subjects:
             raise UsageError(
                 "Models review issues and pairs; the answer to a discussion was accepted by people",
@@ -72,10 +67,6 @@ class ReviewSettings(EndpointSettings):
             raise unknown_name("subject", unknown[0], KINDS)
         if unknown := [name for name in self.prompts if name not in KINDS]:
             raise unknown_name("subject", unknown[0], KINDS, where="prompts")
-        if self.samples > 1 and self.temperature == 0:
-            raise UsageError(
-                "At temperature 0 all samples of a model are the same", "Give --temperature 1"
-            )
 
 
 def load_review_settings(
@@ -246,56 +237,28 @@ def load_prompt(name: str) -> ReviewPrompt:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Voter:
-    """A model that judges each case, and the number of its sample."""
-
-    model: str
-    sample: int
-
-    @property
-    def name(self) -> str:
-        """The voter's name for people."""
-        return f"{self.model}#{self.sample + 1}" if self.sample else self.model
-
-
-def voters(settings: ReviewSettings) -> list[Voter]:
-    """Return the voters that judge each case."""
-    return [Voter(model, sample) for model in settings.models for sample in range(settings.samples)]
-
-
 def make_request(
-    case: ReviewItem, prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings, cuts: int
+    case: ReviewItem, prompt: ReviewPrompt, model: str, settings: ReviewSettings, cuts: int
 ) -> tuple[Shown, ModelRequest]:
     """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
-    most = min(whole, settings.max_characters) >> cuts
-    parts = cut(case.parts, most)
+    parts = cut(case.parts, min(whole, settings.max_characters) >> cuts)
     texts = tuple(part.text for part in parts)
     sentences: tuple[str, ...] = ()
     if settings.evidence == "numbers":
         parts, sentences = number_sentences(parts)
-    return Shown(texts, sentences), _request(parts, len(sentences), prompt, voter, settings)
-
-
-def _request(
-    parts: tuple[PromptPart, ...],
-    sentences: int,
-    prompt: ReviewPrompt,
-    voter: Voter,
-    settings: ReviewSettings,
-) -> ModelRequest:
     code = fence_code(parts)
     schema = answer_schema(
         prompt.reasons,
         names_reply=prompt.names_reply,
         bounded=settings.bounded_schema,
-        sentences=sentences,
+        sentences=len(sentences),
     )
+    instructions = prompt.instructions(code, numbered=bool(sentences))
     body: dict[str, Any] = {
-        "model": voter.model,
+        "model": model,
         "messages": [
-            {"role": "system", "content": prompt.instructions(code, numbered=sentences > 0)},
+            {"role": "system", "content": instructions},
             {"role": "user", "content": fenced(parts, code)},
         ],
         "response_format": {
@@ -307,5 +270,5 @@ def _request(
     if settings.temperature is not None:
         body["temperature"] = settings.temperature
     if settings.seed is not None:
-        body["seed"] = settings.seed + voter.sample
-    return ModelRequest(prompt.label, body)
+        body["seed"] = settings.seed
+    return Shown(texts, sentences), ModelRequest(prompt.label, body)

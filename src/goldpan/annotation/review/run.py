@@ -11,13 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
 from goldpan.annotation.review.request import ReviewSettings, load_prompt
-from goldpan.annotation.review.stored import verdict_row, write_reviews
-from goldpan.annotation.review.subjects import KINDS, CaseFile, SubjectKind, case_file, read_cases
+from goldpan.annotation.review.stored import write_reviews
+from goldpan.annotation.review.subjects import KINDS, CaseFile, SubjectKind, read_cases
 from goldpan.annotation.review.votes import ReviewPlanner
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -36,44 +36,32 @@ _KEPT = 20
 class ReviewResult(Result):
     """The verdicts of a review, counted, and what they cost; with `dry_run`, what they would."""
 
-    schema = 2
-    shown_in_json = ("answered", "cost_before")
+    schema = 3
     profile: str
     """The filter profile."""
     dry_run: bool
     """True where nothing was sent or written."""
     estimate: RequestEstimate
     """The requests and their cost, before any was sent."""
-    seconds: float | None
-    """The time it took; with `dry_run` that of earlier replies, or None without any."""
     subjects: Mapping[str, int]
     """By prompt."""
-    keep: Mapping[str, int]
-    drop: Mapping[str, int]
-    people: Mapping[str, int]
-    """Subjects that people have to look at, by prompt."""
-    reasons: Mapping[str, int]
-    """Why subjects are dropped or go to people."""
-    failed: Mapping[str, int]
-    """The commonest reasons why requests have no answer, in the endpoint's own words."""
-    sent: int
-    """Requests of this run."""
-    usage: Usage
-    cost: float
-    complete: bool
-    """False while requests remain: money ran out, a batch is under way, or none was answered."""
-    basis: tuple[Basis, ...] = ()
+    basis: tuple[Basis, ...]
     """The pairing rules and the profile behind each repository."""
-
-    @property
-    def answered(self) -> int:
-        """Requests that the archive answered."""
-        return self.estimate.answered
-
-    @property
-    def cost_before(self) -> float:
-        """What these cost when they were sent."""
-        return self.estimate.cost_before
+    seconds: float = 0.0
+    keep: Mapping[str, int] = field(default_factory=dict)
+    drop: Mapping[str, int] = field(default_factory=dict)
+    people: Mapping[str, int] = field(default_factory=dict)
+    """Subjects that people have to look at, by prompt."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why subjects are dropped or go to people."""
+    failed: Mapping[str, int] = field(default_factory=dict)
+    """The commonest reasons why requests have no answer, in the endpoint's own words."""
+    sent: int = 0
+    """Requests of this run."""
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    complete: bool = False
+    """False while requests remain: money ran out, a batch is under way, or none was answered."""
 
     @property
     def exit_code(self) -> int:
@@ -104,29 +92,17 @@ def run_review(
     ):
         planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
         estimate, subjects = planner.estimate(budget), planner.subjects()
+        planned = ReviewResult(profile.name, dry_run, estimate, subjects, basis)
         if dry_run:
-            times = store.seconds()
-            pace = sum(times) / len(times) / settings.concurrency if times else None
-            seconds = None if pace is None or settings.batch else estimate.requests * pace
-            nothing: dict[str, int] = {}
-            return ReviewResult(
-                *(profile.name, True, estimate, seconds, subjects, nothing, nothing, nothing),
-                *(nothing, nothing, 0, Usage(), 0.0, not estimate.requests, basis),
-            )
+            return replace(planned, complete=not estimate.requests)
         sent, complete = planner.ask(budget, reporter)
-        counts: dict[bool | None, Counter[str]] = {
-            True: Counter(),
-            False: Counter(),
-            None: Counter(),
-        }
+        counts: Counter[tuple[bool | None, str]] = Counter()
         reasons: Counter[str] = Counter()
-        judgments = planner.judgments()
+        verdicts = planner.verdicts(profile.name)
         for repo, count in cases.repositories:
-            judged = list(islice(judgments, count))
-            for judgment in judged:
-                counts[judgment.decision.keep][judgment.prompt] += 1
-            reasons.update(each.decision.reason for each in judged if each.decision.reason)
-            rows = [verdict_row(judgment, profile.name) for judgment in judged]
+            rows = list(islice(verdicts, count))
+            counts.update((row["keep"], row["criterion"]) for row in rows)
+            reasons.update(row["reason"] for row in rows if row["reason"])
             write_reviews(workspace, repo, profile.name, rows, reviewers(settings), store.seals())
     # A request that the endpoint does not take counts as answered where it takes others.
     answered = bool(planner.answered)
@@ -135,22 +111,22 @@ def run_review(
         for failure, _ in planner.failed
     )
     failed = {": ".join(each): count for each, count in planner.failed.most_common(_KEPT)}
-    return ReviewResult(
-        profile.name,
-        False,
-        estimate,
-        time.monotonic() - started,
-        subjects,
-        dict(counts[True]),
-        dict(counts[False]),
-        dict(counts[None]),
-        dict(sorted(reasons.items())),
-        failed,
-        sent,
-        budget.usage,
-        budget.paid,
-        complete and not remain and (answered or not failed),
-        basis,
+    keep, drop, people = (
+        {prompt: count for (kept, prompt), count in counts.items() if kept is vote}
+        for vote in (True, False, None)
+    )
+    return replace(
+        planned,
+        seconds=time.monotonic() - started,
+        keep=keep,
+        drop=drop,
+        people=people,
+        reasons=dict(sorted(reasons.items())),
+        failed=failed,
+        sent=sent,
+        usage=budget.usage,
+        cost=budget.paid,
+        complete=complete and not remain and (answered or not failed),
     )
 
 
@@ -160,7 +136,6 @@ def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
         kind.prompt: {
             "prompt": load_prompt(kind.prompt).label,
             "models": list(settings.models),
-            "samples": settings.samples,
             "temperature": settings.temperature,
             "agreement": settings.agreement,
         }
@@ -178,7 +153,8 @@ def _reading(
 ) -> Iterator[CaseFile]:
     """Open a file with the subjects of all repositories."""
     kinds = _kinds(settings)
-    with case_file(workspace) as cases:
+    with workspace.scratch() as scratch:
+        cases = CaseFile(scratch / "cases.jsonl")
         with reporter.task("subjects", len(repos)) as progress:
             for repo in repos:
                 read = (

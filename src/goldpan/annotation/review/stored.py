@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgment
+from goldpan.annotation.review.votes import NOT_ASKED, STAGE
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.archive import lost_replies
@@ -25,7 +25,7 @@ from goldpan.core.storage.sealed import read_json, seal_of_parquet, write_lineag
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance, rules_and_profile
 from goldpan.filters.answers import named_comment
-from goldpan.filters.criterion import KEYS, Subject
+from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 _REVIEWERS_KEY = b"goldpan.reviewers"
@@ -34,12 +34,6 @@ _REVIEWERS_KEY = b"goldpan.reviewers"
 def review_path(workspace: WorkspaceLayout, repo: str, profile: str) -> Path:
     """Return the file of a repository's reviews under a profile."""
     return workspace.verdicts(repo, f"{profile}.{STAGE}")
-
-
-def verdict_row(judgment: ReviewJudgment, profile: str) -> dict[str, object]:
-    """Return the row of a decision on a subject."""
-    key = {name: getattr(judgment.case, name) for name in ("repo", "subject", *KEYS["pair"])}
-    return {**key, "decides": False, "profile": profile, **judgment.columns}
 
 
 def write_reviews(
@@ -75,7 +69,7 @@ def write_reviews(
 def read_reviewers(
     workspace: WorkspaceLayout, repo: str, profile: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the reviewers of a repository's subjects by criterion: prompt, models, samples."""
+    """Return the reviewers of a repository's subjects by criterion: prompt and models."""
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
     return dict(orjson.loads(text)) if text else {}

@@ -11,10 +11,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from io import BufferedReader
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -23,7 +21,6 @@ from typing import Any, Literal
 import msgspec
 import orjson
 import pyarrow as pa
-import zstandard
 
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
@@ -178,8 +175,6 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
 _PAIR = SubjectKind("pair", "problem-solution", (), _read_pairs)
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (_ISSUE, _PAIR)}
-PROMPTS: dict[ReviewSubject, str] = {kind.subject: kind.prompt for kind in KINDS.values()}
-"""The prompt by which each kind of case is judged."""
 
 
 # Texts that try to steer the model that reads them.
@@ -295,23 +290,12 @@ class CaseFile:
     def write(self, repo: str, cases: Iterable[ReviewItem]) -> None:
         """Add the cases of a repository."""
         count = 0
-        with named(self._path), zstandard.open(self._path, "ab") as file:
+        with named(self._path), self._path.open("ab") as file:
             for case in cases:
                 file.write(orjson.dumps(case) + b"\n")
                 count += 1
         self.repositories.append((repo, count))
 
     def __iter__(self) -> Iterator[ReviewItem]:
-        unpacker = zstandard.ZstdDecompressor()
-        with (
-            self._path.open("rb") as packed,
-            unpacker.stream_reader(packed, read_across_frames=True) as file,
-        ):
-            yield from map(_CASES.decode, BufferedReader(file))
-
-
-@contextmanager
-def case_file(workspace: WorkspaceLayout) -> Iterator[CaseFile]:
-    """Open an empty file of cases that is removed afterwards."""
-    with workspace.scratch() as scratch:
-        yield CaseFile(scratch / "cases.zst")
+        with self._path.open("rb") as file:
+            yield from map(_CASES.decode, file)

@@ -1,4 +1,4 @@
-"""Votes: the question to each voter about a case, and the verdict that the votes make."""
+"""Votes: the question to each model about a case, and the verdict that the votes make."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import orjson
 
@@ -15,15 +16,14 @@ from goldpan.annotation.review.request import (
     ReviewAnswer,
     ReviewPrompt,
     ReviewSettings,
-    Voter,
     load_prompt,
     make_request,
     parse_answer,
-    voters,
 )
-from goldpan.annotation.review.subjects import PROMPTS, CaseFile, ReviewItem
+from goldpan.annotation.review.subjects import KINDS, CaseFile, ReviewItem
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import comment_evidence
+from goldpan.filters.criterion import KEYS
 from goldpan.llm.answer_text import READING
 from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
@@ -36,9 +36,9 @@ NOT_ASKED = "not-asked"
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A voter's judgment of a case; no outcome where it was not asked yet."""
+    """A model's judgment of a case; no outcome where it was not asked yet."""
 
-    voter: Voter
+    model: str
     outcome: RequestOutcome[ReviewAnswer] | None
     shown: Shown
 
@@ -72,31 +72,6 @@ class ReviewDecision:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewJudgment:
-    """A case with the decision on it, the prompt and the settings."""
-
-    case: ReviewItem
-    decision: ReviewDecision
-    prompt: str
-    """Its name."""
-    settings: str
-    """The digest of prompt, models and rules."""
-
-    @property
-    def columns(self) -> dict[str, object]:
-        """The columns of a verdict, the same for all kinds of cases."""
-        return {
-            "stage": STAGE,
-            "criterion": self.prompt,
-            "keep": self.decision.keep,
-            "reason": self.decision.reason,
-            "value": self.decision.value,
-            "evidence": self.decision.evidence or None,
-            "settings": self.settings,
-        }
-
-
 def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> ReviewDecision:
     """Return the verdict on a case.
 
@@ -106,7 +81,7 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     """
     if case.obstacle:
         return ReviewDecision(None, case.obstacle, None, "")
-    counted = [_counted(vote, settings) for vote in votes]
+    counted = [vote.verdict for vote in votes]
     counts = Counter(counted)
     # Where the prompt asks for no reply, the number is 0.
     replies = Counter(
@@ -147,13 +122,6 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     return ReviewDecision(True, None, value, evidence)
 
 
-def _counted(vote: Vote, settings: ReviewSettings) -> str:
-    answer = vote.answer
-    if answer and answer.verdict != "unsure" and answer.confidence < settings.confidence:
-        return "unsure"
-    return vote.verdict
-
-
 def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) -> str:
     if (counts["keep"] and counts["drop"]) or len(replies) > 1:
         return "disagreement"
@@ -161,10 +129,10 @@ def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) ->
 
 
 def _missing(votes: Sequence[Vote]) -> str | None:
-    """Return the first quote that is in no text, or that a voter quotes nothing."""
+    """Return the first quote that is in no text, or that a model quotes nothing."""
     for vote in votes:
         if vote.answer and (problem := _lacks_evidence(vote.shown, vote.answer)):
-            return f"{vote.voter.name} {problem}"
+            return f"{vote.model} {problem}"
     return None
 
 
@@ -199,38 +167,47 @@ def _votes_line(votes: Sequence[Vote]) -> str:
         detail = vote.outcome.detail if vote.outcome else ""
         if vote.answer:
             detail = f"{vote.answer.confidence:.2f}"
-        notes.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
+        notes.append(f"{vote.model}: {vote.verdict} {detail}".rstrip())
     return line("; ".join(notes))
 
 
 class ReviewPlanner(Planner[Shown, ReviewAnswer]):
-    """Asks voters about cases and decides by their answers."""
+    """Asks models about cases and decides by their answers."""
 
     def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
         super().__init__(store, settings, self._all)
         self._cases = cases
         self._review = settings
-        self._voters = voters(settings)
         self.answered = 0
-        """Votes in the judgments so far."""
+        """Votes in the verdicts so far."""
         self.failed: Counter[tuple[str, str]] = Counter()
         """Votes that failed in them, with the endpoint's or the model's own words."""
 
-    def judgments(self) -> Iterator[ReviewJudgment]:
-        """Yield the decision on each case."""
+    def verdicts(self, profile: str) -> Iterator[dict[str, Any]]:
+        """Yield the decision on each case in the columns of a verdict."""
         for case in self._cases:
             votes = []
-            if case.obstacle is None:
-                for voter in self._voters:
-                    attempt = self.last(self._question(case, voter))
-                    votes.append(Vote(voter, attempt.outcome, attempt.shown))
-                    if attempt.outcome and attempt.outcome.failure:
-                        self.failed[attempt.outcome.failure, attempt.outcome.detail] += 1
-                    elif attempt.outcome:
-                        self.answered += 1
+            for model in self._review.models if case.obstacle is None else ():
+                attempt = self.last(self._question(case, model))
+                votes.append(Vote(model, attempt.outcome, attempt.shown))
+                if attempt.outcome and attempt.outcome.failure:
+                    self.failed[attempt.outcome.failure, attempt.outcome.detail] += 1
+                elif attempt.outcome:
+                    self.answered += 1
             prompt = prompt_of(case, self._review)
-            digest = settings_digest(prompt, self._review)
-            yield ReviewJudgment(case, decide(case, votes, self._review), prompt.name, digest)
+            decision = decide(case, votes, self._review)
+            yield {
+                **{name: getattr(case, name) for name in ("repo", "subject", *KEYS["pair"])},
+                "stage": STAGE,
+                "criterion": prompt.name,
+                "decides": False,
+                "keep": decision.keep,
+                "reason": decision.reason,
+                "value": decision.value,
+                "evidence": decision.evidence or None,
+                "profile": profile,
+                "settings": settings_digest(prompt, self._review),
+            }
 
     def subjects(self) -> dict[str, int]:
         """Return how many cases each prompt judges."""
@@ -238,16 +215,16 @@ class ReviewPlanner(Planner[Shown, ReviewAnswer]):
         return dict(sorted(counts.items()))
 
     def _all(self) -> Iterator[Question[Shown, ReviewAnswer]]:
-        """Yield the questions about all cases, one voter after the other."""
-        for voter in self._voters:
+        """Yield the questions about all cases, one model after the other."""
+        for model in self._review.models:
             for case in self._cases:
                 if case.obstacle is None:
-                    yield self._question(case, voter)
+                    yield self._question(case, model)
 
-    def _question(self, case: ReviewItem, voter: Voter) -> Question[Shown, ReviewAnswer]:
+    def _question(self, case: ReviewItem, model: str) -> Question[Shown, ReviewAnswer]:
         prompt = prompt_of(case, self._review)
         return Question(
-            partial(make_request, case, prompt, voter, self._review),
+            partial(make_request, case, prompt, model, self._review),
             partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
             partial(_complaint, case),
         )
@@ -255,14 +232,14 @@ class ReviewPlanner(Planner[Shown, ReviewAnswer]):
 
 def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
     """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
-    return load_prompt(settings.prompts.get(case.subject, PROMPTS[case.subject]))
+    return load_prompt(settings.prompts.get(case.subject, KINDS[case.subject].prompt))
 
 
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return a digest that differs for other prompts, models or rules."""
     names = (
-        *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema", "evidence"),
-        *("max_characters", "agreement", "confidence"),
+        *("models", "temperature", "seed", "max_tokens", "bounded_schema", "evidence"),
+        *("max_characters", "agreement"),
     )
     parts = [prompt.label, READING, *(getattr(settings, name) for name in names)]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -74,24 +73,6 @@ class ServerTask(msgspec.Struct, frozen=True):
 
     id: Number
     data: dict[str, Any]
-    drafts: Any
-    total_annotations: int
-    cancelled_annotations: int
-
-    @property
-    def is_untouched(self) -> bool:
-        """Tell whether nobody has begun to answer it."""
-        return not (self.drafts or self.total_annotations or self.cancelled_annotations)
-
-
-def is_web_address(url: str) -> bool:
-    """Tell whether an address is one of HTTP."""
-    try:
-        parts = urlsplit(url)
-        is_http = parts.scheme in ("http", "https")
-        return is_http and parts.port != 0 and bool(httpx.URL(url).host)
-    except (ValueError, httpx.InvalidURL):  # such as a port that is no number
-        return False
 
 
 class Studio(AbstractContextManager["Studio"]):
@@ -135,34 +116,20 @@ class Studio(AbstractContextManager["Studio"]):
                 "Update that server, or start one with goldpan annotate serve --install",
             )
 
-    def create_project(self, **settings: object) -> int:
-        """Create a project and return its number."""
+    def create_project(self, hidden: Sequence[str], **settings: object) -> int:
+        """Create a project whose list of tasks opens without some data; return its number."""
+        columns = [f"tasks:data.{name}" for name in hidden]
+        data = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
         with self._telling():
             made = self._sdk.projects.create(**settings, request_options=_ONCE)
-            return _checked(made, ServerProject).id
-
-    def hide_columns(self, project: int, columns: Sequence[str]) -> None:
-        """Open the list of tasks without some of their data."""
-        hidden = [f"tasks:data.{name}" for name in columns]
-        data = {"title": "Tasks", "hiddenColumns": {"explore": hidden, "labeling": hidden}}
-        with self._telling():
-            self._sdk.views.create(project=project, data=data, request_options=_ONCE)
+            number = _checked(made, ServerProject).id
+            self._sdk.views.create(project=number, data=data, request_options=_ONCE)
+        return number
 
     def project(self, number: int) -> ServerProject:
         """Return a project; raises `StudioMissingError` where it is gone."""
         with self._telling():
             return _checked(self._sdk.projects.get(number), ServerProject)
-
-    def find_project(self, word: str) -> int | None:
-        """Return the number of the project whose description holds a word, if there is one."""
-        with self._telling():
-            listed = self._sdk.projects.list(include="id,description", page_size=_PAGE_SIZE)
-            found = (
-                each.id
-                for each in _distinct(listed, ServerProject)
-                if word in (each.description or "")
-            )
-            return next(found, None)
 
     def users(self) -> list[User]:
         """Return all users who have an account, by number."""
@@ -188,22 +155,14 @@ class Studio(AbstractContextManager["Studio"]):
                 raise ValueError(f"{len(numbers)} numbers for {len(tasks)} tasks")
         return numbers
 
-    def delete_task(self, number: int) -> None:
-        """Delete a task with its annotations; one that is gone already is no error."""
-        try:
-            with self._telling():
-                self._sdk.tasks.delete(str(number))
-        except StudioMissingError:
-            pass
-
     def tasks(self, project: int) -> Iterator[ServerTask]:
         """Yield all tasks of a project, by number."""
         with self._telling():
             query = '{"ordering": ["tasks:id"]}'
-            listed = self._sdk.tasks.list(
+            for task in self._sdk.tasks.list(
                 project=project, fields="task_only", query=query, page_size=_PAGE_SIZE
-            )
-            yield from _distinct(listed, ServerTask)
+            ):
+                yield _checked(task, ServerTask)
 
     def export(self, project: int) -> Iterator[bytes]:
         """Yield all tasks of a project with all their answers as the server writes them: JSON."""
@@ -269,14 +228,3 @@ class Studio(AbstractContextManager["Studio"]):
 def _checked(found: object, kind: type[T]) -> T:
     """Return what the SDK read as a type of ours: the SDK itself checks nothing."""
     return msgspec.convert(found, kind, from_attributes=True)
-
-
-def _distinct(listed: Iterator[object], kind: type[T]) -> Iterator[T]:
-    """Yield what pages list; raises `ValueError` for a server that repeats itself for ever."""
-    seen: set[int] = set()
-    for each in listed:
-        found: Any = _checked(each, kind)
-        if found.id in seen:
-            raise ValueError(f"{found.id} is listed twice")
-        seen.add(found.id)
-        yield found

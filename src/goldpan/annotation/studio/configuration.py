@@ -12,14 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins.loading import registered
-from goldpan.core.plugins.registry import Registry, files_in
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 _MOST_TEXT = 10_000
@@ -61,19 +58,11 @@ class Configuration:
         return next(question for question in self.questions if question.field == field)
 
 
-def _files() -> dict[str, Path | Traversable]:
-    added = {name: form.file for name, form in registered("annotation form").items() if form.file}
-    return dict(sorted({**files_in(_FOLDER, ".xml"), **added}.items()))
-
-
-CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
-"""All configurations: those that ship, and plugins'."""
-
-
 @cache
-def load(name: str) -> Configuration:
-    """Return a configuration that ships or is a plugin's; raises `UsageError` that lists all."""
-    return complete(name, CONFIGURATIONS.find(name).read_text(encoding="utf-8"))
+def load(name: str, file: Path | None = None) -> Configuration:
+    """Return the configuration of a form that ships, or of a plugin's file."""
+    path = file or _FOLDER / f"{name}.xml"
+    return complete(name, path.read_text(encoding="utf-8"))
 
 
 def complete(name: str, xml: str) -> Configuration:

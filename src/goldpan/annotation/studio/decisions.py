@@ -11,15 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.answers import TABLE, asking, rows, write_sorted
+from goldpan.annotation.studio.answers import (
+    TABLE,
+    asking,
+    insert,
+    rows,
+    sorting,
+    stored_tasks,
+    write_sorted,
+)
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
 from goldpan.annotation.studio.project import (
@@ -32,8 +40,8 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import DECISIONS, VERDICTS
-from goldpan.core.storage.parquet import open_file, read_table, reading, write_table
-from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file
+from goldpan.core.storage.parquet import open_file, read_table, reading
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.filters.answers import comment_evidence
 
@@ -126,9 +134,12 @@ def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
         counted = "SELECT how, count(*) FROM decided GROUP BY how ORDER BY how"
         hows: dict[str, int] = dict(database.execute(counted).fetchall())
     if form.keeps:
-        verdicts = VERDICTS.of_rows(_verdict(each, form, project) for each in _stored(project))
-        with replacing_file(project.path("verdicts.parquet")) as draft:
-            write_table(verdicts, draft)
+        verdicts = (_verdict(each, form, project) for each in _stored(project))
+        with sorting(workspace) as database:
+            insert(database, "verdicts", VERDICTS.schema.empty_table())
+            while some := list(islice(verdicts, _AT_ONCE)):
+                insert(database, "verdicts", VERDICTS.of_rows(some))
+            write_sorted(database, "verdicts", project.path("verdicts.parquet"), VERDICTS)
     return hows
 
 

@@ -95,7 +95,7 @@ class Form:
     @property
     def configuration(self) -> Configuration:
         """Return what annotators are asked."""
-        return self.own or load(self.name)
+        return self.own or load(self.name, self.file)
 
     @property
     def subject(self) -> SubjectKind:
@@ -110,9 +110,7 @@ class Form:
         missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
             f"{source} lacks what {self.name} shows: {', '.join(missing)}",
-            "Choose the dataset that belongs to it: code-edit or issue-resolution for fix-pair, "
-            "fault-localization for changed-file, qa for question-answer, qa or a task on issues "
-            "for issue-type, sentences for code-comment",
+            "Choose the dataset that belongs to it, as docs/annotation.md lists them",
         )
 
 
@@ -126,18 +124,16 @@ _OWN = {
             frozenset({"fixes"}),
             gold={
                 **{name: name for name in ("fixes", "partly", "not", CANNOT_TELL)},
-                **dict.fromkeys(("unrelated", "no-problem"), "not"),  # the first of earlier rounds
+                "no-problem": "not",
             },
         ),
         Form(
             "question-answer",
             (QUESTION_ANSWER,),
             "verdict",
-            frozenset({"answers", "answered"}),  # the second of earlier rounds, as below
+            frozenset({"answers"}),
             gold={
                 **{name: name for name in ("answers", "partly", "not", CANNOT_TELL)},
-                "answered": "answers",
-                "unanswered": "not",
                 **dict.fromkeys(("other-reply", "no-question"), "not"),
             },
         ),

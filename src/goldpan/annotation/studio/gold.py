@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -98,47 +98,32 @@ class GoldExport(Result):
     """Subjects in conflict, or with too few answers, which are left out."""
 
 
-def export_gold(workspace: WorkspaceLayout, names: Iterable[str], path: Path) -> GoldExport:
-    """Write the gold set of projects that ask the same as CSV; the same decisions, the same bytes.
+def export_gold(workspace: WorkspaceLayout, name: str, path: Path) -> GoldExport:
+    """Write the gold set of a project as CSV; the same decisions give the same bytes.
 
-    Raises `UsageError` for a form without gold labels, for different forms, for an item that two
-    projects label differently, and where nothing is decided.
+    Raises `UsageError` for a form without gold labels, and where nothing is decided.
     """
-    forms = {name: find_form(open_project(workspace, name).facts.form) for name in names}
-    for form in forms.values():
-        if not form.gold:
-            others = " or ".join(other.name for other in FORMS if other.gold)
-            raise UsageError(f"No gold set is made of {form.name}", f"Choose a project of {others}")
-    asked = sorted({form.name for form in forms.values()})
-    if len(asked) > 1:
-        raise UsageError(
-            f"The projects ask different questions: {' and '.join(asked)}",
-            "Make one gold set per project",
-        )
-    column = next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
+    form = find_form(open_project(workspace, name).facts.form)
+    if not form.gold:
+        others = " or ".join(other.name for other in FORMS if other.gold)
+        raise UsageError(f"No gold set is made of {form.name}", f"Choose a project of {others}")
+    by_annotators: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for rating in read_ratings(workspace, name)[form.decides]:
+        by_annotators[rating.item].append((rating.rater, form.gold[rating.labels[0]]))
     items: dict[Item, list[str]] = {}
     undecided = 0
-    for name in forms:
-        by_annotators: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for rating in read_ratings(workspace, name)[form.decides]:
-            label = form.gold[rating.labels[0]]
-            by_annotators[rating.item].append((rating.rater, label))
-        for decision in read_decisions(workspace, name):
-            if decision.how not in SETTLED:
-                undecided += 1
-                continue
-            item, label = _item(form, decision, name), form.gold[decision.values[0]]
-            given = [each for _, each in sorted(by_annotators[decision.key.subject_id])]
-            if items.setdefault(item, [decision.key.repo, label, *given])[1] != label:
-                repo, issue, number = item
-                raise UsageError(
-                    f"{repo}#{issue}, {column} {number}, is labeled twice, and differently",
-                    "Leave one of the projects out",
-                )
+    for decision in read_decisions(workspace, name):
+        if decision.how in SETTLED:
+            given = [label for _, label in sorted(by_annotators[decision.key.subject_id])]
+            row = [decision.key.repo, form.gold[decision.values[0]], *given]
+            items[_item(form, decision, name)] = row
+        else:
+            undecided += 1
     if not items:
         raise UsageError(
             "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
         )
+    column = next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
     write_whole(path, gold_csv(column, items))
     labels = Counter(label for _, label, *_ in items.values())
     return GoldExport(path, len(items), dict(sorted(labels.items())), undecided)

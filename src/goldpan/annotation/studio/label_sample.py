@@ -107,7 +107,14 @@ def draw_sample(
         )
     kind, name = _ASKED[family]
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
-    _check_kept(path, read_judgments(path, kind), repos, seed, informed=vote is not None)
+    for kept in read_judgments(path, kind)[:1]:
+        of_other = kept.item[0] not in repos or bool(kept.stratum) != (vote is not None)
+        if of_other or kept.seed != seed:
+            raise UsageError(
+                f"{path} holds judgments of another sample, of {kept.item[0]} by the seed "
+                f"{kept.seed}{', best-informed' if kept.stratum else ''}",
+                "Ask for the same sample, or give another file with --output",
+            )
     stratum_of: Vote = vote or (lambda _: "")
     sizes = Counter(map(stratum_of, stored_rows(directory)))
     chosen = allocate(sizes, {name: DOUBTS.get(name, _MOST_DOUBT) for name in sizes}, size)
@@ -124,24 +131,6 @@ def draw_sample(
         return sample
     strata = {item: vote(row) for item, row in zip(items, drawn, strict=True)}
     return replace(sample, strata=strata, stratum_rows=sizes)
-
-
-def _check_kept(
-    path: Path, kept: Sequence[RowJudgment], repos: set[str], seed: int, *, informed: bool
-) -> None:
-    """Raise `UsageError` for judgments of another sample."""
-    other = ""
-    if kept and kept[0].seed != seed:
-        other = f"drawn by the seed {kept[0].seed}"
-    elif kept and not repos & {each.item[0] for each in kept}:
-        other = f"of another dataset, of {kept[0].item[0]}"
-    elif kept and bool(kept[0].stratum) != informed:
-        other = f"drawn {'without' if informed else 'with'} --subjects best-informed"
-    if other:
-        raise UsageError(
-            f"{path} holds judgments of a sample {other}",
-            "Ask for the same sample, or give another file with --output",
-        )
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:

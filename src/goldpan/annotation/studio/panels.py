@@ -10,52 +10,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from html import escape
-from itertools import groupby
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from lxml.html import fragment_fromstring
-from markdown_it import MarkdownIt
-from markupsafe import Markup
 
 from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.markdown import excerpt
-
-# Of inline Markdown only code, emphasis and escapes are drawn. Links, images, HTML and entities
-# stay as they are written, so a reader sees each address, and no character appears that was not in
-# the text.
-_PARSER = MarkdownIt("zero").enable(["backticks", "emphasis", "escape"])
-_TAGS = {
-    "strong_open": "<b>",
-    "strong_close": "</b>",
-    "em_open": "<i>",
-    "em_close": "</i>",
-    "softbreak": "\n",
-    "hardbreak": "\n",
-}
-
-
-def inline(text: str) -> Markup:
-    """Return a text as HTML; indented lines, code to Markdown, are left as they are."""
-    parts = []
-    for indented, lines in groupby(text.split("\n"), lambda row: row.startswith(("    ", "\t"))):
-        stretch = "\n".join(lines)
-        parts.append(escape(stretch) if indented else _drawn(stretch))
-    return Markup("\n".join(parts))  # noqa: S704 - all of it is escaped or made here
-
-
-def _drawn(text: str) -> str:
-    (token,) = _PARSER.parseInline(text)
-    return "".join(
-        f"<code>{escape(child.content)}</code>"
-        if child.type == "code_inline"
-        else _TAGS.get(child.type, escape(child.content))
-        for child in token.children or ()
-    )
-
 
 MOST_CHARACTERS = 20_000
 """The length of a text; a longer one is cut, and says so."""
@@ -76,7 +39,6 @@ def _macros() -> Any:
     )
     environment.filters |= {
         "excerpt": lambda text: excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS),
-        "inline": inline,
         "line": line,
         "side_by_side": lambda diff: side_by_side(diff, MOST_ROWS),
         "split_patch": _files_of,

@@ -62,7 +62,7 @@ class ProjectFacts:
     url: str
     """The server."""
     key: str
-    """A random word that finds the project on the server again."""
+    """A random word in the project's description, by which its server is known."""
     form: str
     annotators: int
     """How many people answer each task."""
@@ -244,21 +244,18 @@ def ensure_on_server(project: Project, studio: Studio) -> Project:
     if project.facts.number is not None:
         return check_server(project, studio)
     studio.check_version()
-    # A run that was killed between creating the project and noting its number left it there.
-    number = studio.find_project(project.facts.key)
-    if number is None:
-        number = studio.create_project(
-            title=f"{project.name} ({project.facts.form})"[:50],
-            description=f"Made by goldpan annotate push, {project.facts.key}",
-            label_config=project.configuration.xml,
-            maximum_annotations=project.facts.annotators,
-            enable_empty_annotation=False,
-            show_collab_predictions=False,
-            show_skip_button=True,
-            sampling="Sequential sampling",
-        )
-        hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
-        studio.hide_columns(number, hidden)
+    hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
+    number = studio.create_project(
+        hidden,
+        title=f"{project.name} ({project.facts.form})"[:50],
+        description=f"Made by goldpan annotate push, {project.facts.key}",
+        label_config=project.configuration.xml,
+        maximum_annotations=project.facts.annotators,
+        enable_empty_annotation=False,
+        show_collab_predictions=False,
+        show_skip_button=True,
+        sampling="Sequential sampling",
+    )
     numbered = replace(project, facts=replace(project.facts, number=number, url=studio.url))
     _save(numbered)
     return numbered

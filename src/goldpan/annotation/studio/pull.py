@@ -9,21 +9,8 @@ stays when an annotator is renamed and is the same in every project on that serv
 random salt in the workspace that is never published.
 
 Label Studio enforces neither its labels nor how many people answer, so this table does. Every
-answer stays, with the reason why it does not count:
-
-=====================  ===========================================================================
-`skipped`              the annotator passed the task over
-`superseded`           the same annotator answered again: the later answer counts
-`surplus`              enough others had answered before
-`unknown-choice`       a choice that the configuration does not have
-`unknown-name`         a field that the configuration does not have
-`several-choices`      more than one choice where the question allows one
-`contradiction`        "none" together with another choice
-`missing-answer`       nothing where an answer is required
-`malformed`            not an answer at all
-`unknown-annotator`    its author is unknown
-`own-case`             in an adjudication, by somebody whose own answer is in dispute
-=====================  ===========================================================================
+answer stays, with the reason why it does not count (the column `problem` of
+`core.schemas.ANNOTATIONS`).
 """
 
 from __future__ import annotations
@@ -46,7 +33,12 @@ import pyarrow as pa
 from goldpan.annotation.studio.answers import (
     SUBJECTS,
     TABLE,
+    ExportedTask,
+    ExportError,
     insert,
+    new_export,
+    read_export,
+    rows,
     sorting,
     table_of,
     write_sorted,
@@ -54,7 +46,6 @@ from goldpan.annotation.studio.answers import (
 from goldpan.annotation.studio.client import Server, Studio, StudioError, User
 from goldpan.annotation.studio.configuration import check, digest, parse
 from goldpan.annotation.studio.decisions import write_decisions
-from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
     adjudications,
@@ -93,8 +84,6 @@ class PullResult:
     tasks: int
     done: int
     """Subjects with as many answers as were wanted."""
-    gone: int
-    """Answers of the pull before that are no longer on the server."""
     foreign: int
     """Tasks on the server that Goldpan did not push."""
     configuration_changed: bool
@@ -143,7 +132,7 @@ def pull(
             of = project.facts.of
             judged = table_of(open_project(workspace, of)) if of else None
             settle(database, project.facts.annotators, judged)
-            counts = _counts(database, project.facts.annotators, before)
+            counts = _counts(database, project.facts.annotators)
             subjects = {SUBJECTS: str(counts["tasks"])}
             write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
             progress.advance(1)
@@ -201,8 +190,8 @@ def _read(
             {"task": task.id, "subject_id": task.key and task.key.subject_id} for task in tasks
         ]
         insert(database, "tasks", pa.Table.from_pylist(found, schema=columns))
-        rows = chain.from_iterable(answer_rows(task, project, people) for task in tasks)
-        insert(database, "answers", ANNOTATIONS.of_rows(rows))
+        answers = chain.from_iterable(answer_rows(task, project, people) for task in tasks)
+        insert(database, "answers", ANNOTATIONS.of_rows(answers))
 
 
 def answer_rows(
@@ -308,39 +297,22 @@ WITH counting AS (
     SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
 )
 SELECT
-    (SELECT count(*) FROM tasks),
-    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting),
-    (SELECT count(DISTINCT subject_id) FROM tasks),
-    (SELECT count(*) FROM counting WHERE answers >= $annotators),
-    (SELECT count(*) FROM tasks WHERE subject_id IS NULL)
+    (SELECT count(*) FROM tasks) AS fetched,
+    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting) AS answers,
+    (SELECT count(DISTINCT subject_id) FROM tasks) AS tasks,
+    (SELECT count(*) FROM counting WHERE answers >= $annotators) AS done,
+    (SELECT count(*) FROM tasks WHERE subject_id IS NULL) AS foreign
 """
 _PROBLEMS = """
 SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
 """
-_GONE = """
-SELECT count(DISTINCT annotation)
-FROM read_parquet($before) AS before ANTI JOIN settled USING (annotation)
-"""
 
 
-def _counts(
-    database: duckdb.DuckDBPyConnection, annotators: int, before: Path | None
-) -> dict[str, Any]:
+def _counts(database: duckdb.DuckDBPyConnection, annotators: int) -> dict[str, Any]:
     """Return what a pull brought, counted."""
-    enough = {"annotators": annotators}
-    ((fetched, answers, tasks, done, foreign),) = database.execute(_COUNTED, enough).fetchall()
-    gone = 0
-    if before is not None:
-        ((gone,),) = database.execute(_GONE, {"before": str(before)}).fetchall()
-    return {
-        "fetched": fetched,
-        "answers": answers,
-        "problems": dict(database.execute(_PROBLEMS).fetchall()),
-        "tasks": tasks,
-        "done": done,
-        "gone": gone,
-        "foreign": foreign,
-    }
+    (counts,) = rows(database, _COUNTED, annotators=annotators)
+    counts["problems"] = dict(database.execute(_PROBLEMS).fetchall())
+    return counts
 
 
 def _accept(project: Project, xml: str) -> Project:

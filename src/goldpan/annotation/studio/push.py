@@ -4,22 +4,19 @@ Which rows are suspects stays beside the project and never goes to the server: w
 a label is suspected no longer judges it by itself. Controls, drawn among the other rows, are mixed
 in unseen; they say how often labels are wrong that nobody suspects.
 
-Pushing again adds only what the server lacks, by the subject's id. A task that stands there twice,
-because a run was killed while the server wrote it, loses the copy that nobody has begun to answer.
+Pushing again adds only what the server lacks, by the subject's id.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, ServerTask, Studio
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
     Project,
@@ -36,6 +33,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
+from goldpan.datasets.splits import draw_number, sample_by_hash
 
 _FILE = "suspects.json"
 
@@ -71,7 +69,7 @@ class SuspectSelection:
 
     def mixed(self, tasks: Iterable[StudioTask]) -> list[StudioTask]:
         """Return tasks in an order that does not depend on how suspect they are."""
-        return sorted(tasks, key=lambda task: _digest(self.seed, "order", task.key.subject_id))
+        return sorted(tasks, key=lambda task: draw_number(self.seed, "order", task.key.subject_id))
 
 
 def choose(
@@ -94,9 +92,8 @@ def choose(
             f"{suspects} suspects and {controls} controls cannot be sent", "Give 1 or more, and 0"
         )
     numbered = [Suspect(id, rank, margin, False) for rank, (id, margin) in enumerate(ranked, 1)]
-    others = sorted(numbered[suspects:], key=lambda row: _digest(seed, "control", row.id))
-    drawn = [replace(row, control=True) for row in others[:controls]]
-    rows = (*numbered[:suspects], *sorted(drawn, key=lambda row: row.rank))
+    drawn = sample_by_hash(numbered[suspects:], controls, seed, lambda row: row.id)
+    rows = (*numbered[:suspects], *(replace(row, control=True) for row in drawn))
     return SuspectSelection(task, data_hash, folds, seed, rows)
 
 
@@ -122,10 +119,6 @@ def read_selection(project: Project) -> SuspectSelection | None:
     return read_stored(project.path(_FILE), SuspectSelection, remedy)
 
 
-def _digest(seed: int, purpose: str, id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{purpose}\0{id}".encode("utf-8", "surrogatepass")).digest()
-
-
 _MOST_TASKS = 250
 _MOST_BYTES = 8_000_000
 
@@ -141,8 +134,6 @@ class PushResult(Result):
     added: int
     known: int
     """Subjects that were there before."""
-    repeated: int
-    """Tasks that stood there twice, and were taken away."""
     seconds: float
 
 
@@ -175,7 +166,7 @@ def push(
         if selection is not None:
             write_selection(project, selection)
         project = ensure_on_server(project, studio)
-        there, repeated = _subjects(project, studio)
+        there = {task.data.get("id") for task in studio.tasks(project.number)}
         labels = read_labels(project)
         known = added = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
@@ -198,26 +189,7 @@ def push(
                     added += len(new)
                     progress.advance(len(new))
     seconds = time.monotonic() - started
-    return PushResult(name, project.page, added, known, repeated, seconds)
-
-
-def _subjects(project: Project, studio: Studio) -> tuple[set[str], int]:
-    """Return the subjects on the server, and how many copies were taken away there."""
-    there: dict[str, ServerTask] = {}
-    copies = []
-    for task in studio.tasks(project.number):
-        subject = task.data.get("id")
-        if isinstance(subject, str):
-            slim = msgspec.structs.replace(task, data={})
-            earlier = there.setdefault(subject, slim)
-            if earlier is not slim and slim.is_untouched:
-                copies.append(slim)
-            elif earlier is not slim and earlier.is_untouched:
-                copies.append(earlier)
-                there[subject] = slim
-    for copy in copies:
-        studio.delete_task(copy.id)
-    return set(there), len(copies)
+    return PushResult(name, project.page, added, known, seconds)
 
 
 def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:

@@ -20,19 +20,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError, is_web_address
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.project import read_stored
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.result import Result
 from goldpan.core.secrets import register, without_secrets
+from goldpan.core.settings.file import check_address
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 
@@ -42,17 +42,6 @@ _FOLDER, _FILE = "label-studio", "running.json"
 def server_directory(workspace: WorkspaceLayout) -> Path:
     """Return where the workspace's own server keeps its data."""
     return workspace.root / _FOLDER
-
-
-@contextmanager
-def announced(directory: Path, server: Server) -> Iterator[None]:
-    """Let other commands on the workspace find a server while the block runs."""
-    path = directory / _FILE
-    write_whole(path, orjson.dumps(server), private=True)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def find_server(
@@ -75,18 +64,8 @@ def find_server(
             "No Label Studio server is named, and none is running for the workspace",
             "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
         )
-    if not is_web_address(address):
-        raise UsageError(
-            f"{address!r} is not the address of a Label Studio server",
-            "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
-            "goldpan annotate serve starts a server",
-        )
-    parts = urlsplit(address)
-    if parts.username or parts.password or parts.query:
-        raise UsageError(
-            "The server's address holds credentials or a query",
-            "Give the token only through LABEL_STUDIO_API_KEY",
-        )
+    remedy = "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL"
+    check_address(address, "--url", remedy, "LABEL_STUDIO_API_KEY")
     token = environment.get("LABEL_STUDIO_API_KEY", "").strip()
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise UsageError(
@@ -119,14 +98,6 @@ class Account:
     address: str
     password: str = field(repr=False)
     token: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Accounts:
-    """The content of `accounts.json`."""
-
-    accounts: tuple[Account, ...]
-    """The owner first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,20 +178,23 @@ def serve(installation: Path, directory: Path, port: int, host: str = LOCAL) -> 
         address = f"http://{socket.gethostname()}:{port}" if everywhere else url
         with Studio(server) as studio:
             invitation = f"{address}{studio.invitation()}"
+        write_whole(directory / _FILE, orjson.dumps(server), private=True)
         exposed = not IPv4Address(host).is_loopback
         yield Running(server, address, owner, invitation, exposed, process)
     finally:
+        (directory / _FILE).unlink(missing_ok=True)
         _stop(process)
 
 
 def _owner(path: Path) -> Account:
     """Return the owner's account, made before the server first starts and creates it there."""
-    stored = read_stored(path, _Accounts, "Restore it, or begin in another directory")
+    remedy = "Restore it, or begin in another directory"
+    stored = read_stored(path, dict[str, list[Account]], remedy)
     if stored is None:
         owner = Account(OWNER, secrets.token_urlsafe(9), secrets.token_hex(20))
-        stored = _Accounts((owner,))
+        stored = {"accounts": [owner]}
         write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
-    return stored.accounts[0]
+    return stored["accounts"][0]
 
 
 def studio_environment(directory: Path, account: Account) -> dict[str, str]:

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, rows
+from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, pulled_at, rows, stored_tasks
 from goldpan.annotation.studio.decisions import Decision, read_decisions
-from goldpan.annotation.studio.exports import pulled_at, stored_tasks
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.panels import text_of_panel
@@ -47,7 +46,6 @@ class AnnotatorProgress:
     doubts: int
     seconds: float | None
     """Median time per task."""
-    last_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +73,6 @@ class Progress(Result):
     problems: Mapping[str, int]
     """Answers that do not count, by reason."""
     annotators: tuple[AnnotatorProgress, ...]
-    seconds: float | None
-    """Median time per task, over all annotators."""
 
 
 _BY_ANNOTATOR = """
@@ -86,8 +82,7 @@ SELECT
     count(*) FILTER (problem = 'skipped') AS skipped,
     count(*) FILTER (problem <> 'skipped') AS other,
     count(*) FILTER (counts AND doubt) AS doubts,
-    median(seconds) FILTER (counts) AS seconds,
-    max(updated_at) AS last_at
+    median(seconds) FILTER (counts) AS seconds
 FROM answers GROUP BY ALL ORDER BY ALL
 """
 _PROBLEMS = """
@@ -102,9 +97,7 @@ SELECT
     (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
     (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
     (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
-    count(*) AS answers,
-    median(seconds) AS seconds
-FROM answers WHERE counts
+    (SELECT coalesce(sum(answers), 0)::BIGINT FROM subjects) AS answers
 """
 
 
@@ -174,7 +167,6 @@ class Round:
 
     project: str
     form: str
-    configuration: str
     wanted: int
     """How many people were to judge each item."""
     progress: Progress
@@ -240,7 +232,6 @@ def _round(workspace: WorkspaceLayout, project: Project) -> Round:
     return Round(
         project.name,
         project.facts.form,
-        project.configuration.digest,
         project.facts.annotators,
         state,
         tuple(Day(day, answers) for day, answers in days.items()),

@@ -15,7 +15,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register_environment
-from goldpan.core.settings.file import Source, read_toml, unknown_key
+from goldpan.core.settings.file import Source, check_address, read_toml, unknown_key
 from goldpan.core.settings.trust import Trust, tokens_for, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
@@ -312,20 +312,8 @@ def _check(settings: Settings, said: Callable[[str], str]) -> None:
         raise UsageError(f"{said('via')} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:
         raise UsageError("concurrency and retries must be at least 1", "Raise them")
-    try:
-        url = urlsplit(str(settings.api_url))
-        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
-        valid = False
-    if not valid:
-        raise UsageError(
-            f"{said('api_url')} is not a web address",
-            "For GitHub Enterprise write https://HOST/api/v3",
-        )
-    if url.username or url.password or url.query:
-        raise UsageError(
-            "--api-url holds credentials or a query", "Give tokens only through GITHUB_TOKEN"
-        )
+    remedy = "For GitHub Enterprise write https://HOST/api/v3"
+    check_address(str(settings.api_url), "--api-url", remedy, "GITHUB_TOKEN")
 
 
 def _is_host_of_gh(values: Mapping[str, Any], environment: Mapping[str, str]) -> bool:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError, cause_of, question
 
@@ -281,3 +282,21 @@ def _line(text: str, location: Location) -> int:
 
     known = bool(location) and is_set(len(lines))
     return bisect_left(range(len(lines)), True, key=is_set) if known else 0
+
+
+def check_address(url: str, name: str, remedy: str, variable: str) -> None:
+    """Raise `UsageError` for an address that is none of HTTP, or that holds credentials.
+
+    `name` is the option that gives it, and `variable` where a secret belongs.
+    """
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        valid = None
+    if not valid:
+        raise UsageError(f"{name} {url} is not a web address", remedy)
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            f"{name} holds credentials or a query", f"Give a secret only through {variable}"
+        )
