@@ -214,7 +214,7 @@ WALKS: Mapping[str, Walk] = {
     ),
     "docs/crosscode.md": Walk(
         _crosscode,
-        ("settings.toml", "splits.toml"),
+        ("settings.toml",),
         here={"--set model=MODEL": "--set model=MODEL --set base_url=$MODEL_URL"},
         served=partial(_model, lambda _: Said("bug")),
     ),
