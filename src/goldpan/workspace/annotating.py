@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
 from goldpan.core.values import Count, several
 from goldpan.workspace.opening import Group
+from goldpan.workspace.options import Profile, Project, Projects, Rules, StudioUrl
+from goldpan.workspace.repositories import dataset_directory
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
     from goldpan.annotation.studio.summary import AnnotationReport
     from goldpan.datasets.tasks.task import Task
+    from goldpan.filters.basis import Basis
 
 
 class Annotate(Group):
@@ -29,7 +31,7 @@ class Annotate(Group):
     def push(
         self,
         *,
-        project: str,
+        project: Project,
         form: str | None = None,
         dataset: Path | str | None = None,
         task: str | None = None,
@@ -39,10 +41,10 @@ class Annotate(Group):
         seed: Count = 0,
         annotators: int = 2,
         not_blind: bool = False,
-        profile: str | Path = "default",
-        rules: str = "default",
+        profile: Profile = "default",
+        rules: Rules = "default",
         webhook: str | None = None,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
@@ -52,7 +54,6 @@ class Annotate(Group):
         Example: goldpan annotate push --project pairs --form fix-pair --dataset data
 
         Args:
-            project (NAME): A name for this round of annotation.
             form (NAME): fix-pair, question-answer, changed-file, issue-type, or a plugin's.
                 (default: made from --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
@@ -66,19 +67,13 @@ class Annotate(Group):
             annotators: How many people annotate each subject.
             not_blind: Pre-fill forms from stored reviews or the dataset's labels; not for a gold
                 set.
-            profile (NAME): The profile whose reviews to take, with --not-blind.
-            rules (NAME): The rules whose pairs to take, with --not-blind.
             webhook (URL): An address that Label Studio calls after each answer.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
         from goldpan.datasets.tasks.data import task_directory
-        from goldpan.filters.basis import Basis
         from goldpan.filters.stored import find_profile
-        from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
         known = self._task(task, suspects)
@@ -91,19 +86,18 @@ class Annotate(Group):
             rows = dataset_directory(layout, dataset)
         else:
             rows = task_directory(layout, known) if known else Path()
-        server = self._server(url)
-        selection = None
+        server, selection = self._server(url), None
         if known is not None and suspects is not None:
             selection = _select(known, rows, suspects, controls, folds, seed)
+        suggest = None
+        basis: tuple[Basis, ...] = ()
+        if not_blind:
+            ruled = layout.by_rules(rules)
+            name = find_profile(ruled, layout.repositories("tables"), str(profile)).name
+            suggest = find_suggestions(ruled, asked_form, rows, name)
+            basis = tuple(find_review_basis(ruled, asked_form, rows, name))
+        tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
         with self.lab.reporting() as reporter:
-            tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
-            suggest = None
-            bases: list[Basis] = []
-            if not_blind:
-                ruled = layout.by_rules(rules)
-                name = find_profile(ruled, layout.repositories("tables"), str(profile)).name
-                suggest = find_suggestions(ruled, asked_form, rows, name)
-                bases = find_review_basis(ruled, asked_form, rows, name)
             pushed = push_tasks(
                 layout,
                 server,
@@ -117,15 +111,15 @@ class Annotate(Group):
                 selection=selection,
                 dataset=rows,
             )
-        return replace(pushed, basis=tuple(bases))
+        return replace(pushed, basis=basis)
 
     def pull(
         self,
         *,
-        project: str,
+        project: Project,
         names: bool = False,
         accept_configuration: bool = False,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
@@ -134,11 +128,8 @@ class Annotate(Group):
         Example: goldpan annotate pull --project pairs
 
         Args:
-            project (NAME): A name for this round of annotation.
             names: Keep annotators' addresses instead of pseudonyms.
             accept_configuration: Accept answers to a form that was changed on the server.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.pull import collect
 
@@ -153,27 +144,21 @@ class Annotate(Group):
                 accept_configuration=accept_configuration,
             )
 
-    def status(self, *, project: str) -> Progress:
+    def status(self, *, project: Project) -> Progress:
         """Show a project's progress, by annotator too.
 
         Example: goldpan annotate status --project pairs
-
-        Args:
-            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.studio.progress import progress
 
         return progress(self.lab.layout, project)
 
-    def agreement(self, *, project: str) -> Agreements:
+    def agreement(self, *, project: Project) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
 
         Example: goldpan annotate agreement --project pairs
-
-        Args:
-            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.agreement import agree
         from goldpan.annotation.studio.gold import Agreements, ratings_beside_dataset, read_ratings
@@ -189,17 +174,14 @@ class Annotate(Group):
         )
 
     def adjudicate(
-        self, *, project: str, doubts: bool = False, url: str | None = None
+        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
     ) -> PushResult:
         """Send conflicts, with both answers, to a third person.
 
         Example: goldpan annotate adjudicate --project pairs
 
         Args:
-            project (NAME): A name for this round of annotation.
             doubts: Also send subjects that people agreed on while in doubt.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.decisions import adjudicate
 
@@ -208,7 +190,7 @@ class Annotate(Group):
             return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
 
     def report(
-        self, *, project: str | Sequence[str], output: Path | str, names: bool = False
+        self, *, project: Projects, output: Path | str, names: bool = False
     ) -> AnnotationReport:
         """Write a page on rounds of annotation: progress, agreement, confusion, disagreements.
 
@@ -217,7 +199,6 @@ class Annotate(Group):
         Example: goldpan annotate report --project pairs --output appendix
 
         Args:
-            project (NAME): A round.
             output: A directory for annotation.html and annotation.json.
             names: Give annotators' addresses instead of pseudonyms.
         """
@@ -225,28 +206,19 @@ class Annotate(Group):
 
         return write_annotation_report(self.lab.layout, several(project), Path(output), named=names)
 
-    def export(self, *, project: str | Sequence[str], gold: Path | str) -> GoldExport:
+    def export(self, *, project: Projects, gold: Path | str) -> GoldExport:
         """Write a gold set of the labels that people decided.
 
         Example: goldpan annotate export --project pairs --gold gold.csv
 
         Args:
-            project (NAME): A round.
             gold: A CSV file of the decided labels, for goldpan evaluate labels.
         """
         from goldpan.annotation.studio.gold import export_gold
 
         return export_gold(self.lab.layout, several(project), Path(gold))
 
-    def serve(
-        self,
-        *,
-        port: int = 8080,
-        host: str = "127.0.0.1",
-        install: bool = False,
-        dataset: Path | str | None = None,
-        form: str = "fix-pair",
-    ) -> None:
+    def serve(self, *, port: int = 8080, host: str = "127.0.0.1", install: bool = False) -> None:
         """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.
 
         It listens on this machine alone. With --host, whoever reaches that address sees its
@@ -259,12 +231,8 @@ class Annotate(Group):
             host (ADDRESS): The address of this machine at which colleagues reach it; 0.0.0.0 for
                 all.
             install: Install Label Studio first (about 1 GB).
-            dataset (DATASET): Also open a project with the rows of this dataset.
-            form (NAME): The form of that project.
         """
-        from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.project import note_address
-        from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import (
             announced,
             find_installation,
@@ -272,25 +240,15 @@ class Annotate(Group):
             server_directory,
         )
         from goldpan.core.terminal import show
-        from goldpan.workspace.repositories import dataset_directory
 
-        layout = self.lab.layout
-        directory = server_directory(layout)
+        directory = server_directory(self.lab.layout)
         with self.lab.reporting() as reporter:
             installation = find_installation(os.environ, reporter, install=install)
         with (
-            self.lab.reporting() as reporter,
             serve(installation, directory, port, host) as running,
             announced(directory, running.server),
         ):
-            note_address(layout, running.server)
-            if dataset is not None:
-                asked_form, rows = find_form(form), dataset_directory(layout, dataset)
-                tasks = read_tasks(rows, asked_form)
-                pushed = push_tasks(
-                    layout, running.server, form, asked_form, tasks, reporter, dataset=rows
-                )
-                show(blocks_of(pushed))
+            note_address(self.lab.layout, running.server)
             show(blocks_of(running))
             running.process.wait()
 
@@ -300,14 +258,12 @@ class Annotate(Group):
         return find_server(url, os.environ, self.lab.layout)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
-        from goldpan.core.storage.workspace import tasks_directory
-        from goldpan.datasets.tasks.registry import find_task
 
         if name is None:
             if suspects is not None:
                 raise UsageError("--suspects needs a task", "Give --task with --suspects")
             return None
-        return find_task(name, tasks_directory(self.lab.path))
+        return self.lab.find_task(name)
 
 
 def _select(

@@ -30,10 +30,6 @@ def diff(
 ) -> DiffResult:
     """Compare two versions of a dataset: rows added, removed and changed, and why.
 
-    Rows are compared by id and column. The provenance of both versions shows which settings, rules
-    and dates differ. If the workspace still has the verdicts of a version, they show which
-    criterion drops or keeps a row.
-
     Example: goldpan diff published/qa qa
 
     Args:
@@ -71,9 +67,6 @@ def contamination(
     workspace: Path | str | None = None,
 ) -> ContaminationResult:
     """Find the rows of a dataset that also occur in other data, such as a benchmark.
-
-    Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
-    issue or commit. The result says what this cannot detect.
 
     Example: goldpan contamination code-edit --against swe-bench.parquet
 
@@ -126,8 +119,9 @@ def apply_edit(
 
 def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> OpenWorkspace:
     """Return the workspace that is named, else the dataset's own."""
-    own = dataset.workspace if isinstance(dataset, Dataset) else None
-    return OpenWorkspace(workspace) if own is None or workspace is not None else own
+    if workspace is None and isinstance(dataset, Dataset):
+        return dataset.workspace
+    return OpenWorkspace(workspace)
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:
