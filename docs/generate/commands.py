@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import replace
 from keyword import iskeyword
 from types import FunctionType, MethodType
 from typing import Any
 
 from docs.generate.markdown import page, prose, table
 from goldpan import Workspace
-from goldpan.commands.help import with_names
 from goldpan.commands.program import BoundCommand, commands, launch
-from goldpan.workspace.options import Option, options_of, read_options
+from goldpan.workspace.options import Option, options_of, read_options, shown_default
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
@@ -48,9 +46,7 @@ def _section(command: BoundCommand) -> tuple[str, str]:
         return command.words, f"{heading}\n\n{prose(command.summary)}"
     text = (inspect.getdoc(command.method) or "").partition("\n\nArgs:")[0]
     about, _, example = text.partition("\n\nExample: ")
-    options = options_of(command.method)
-    helps = with_names({option.name: option.help for option in options}, {})
-    rows = (_row(replace(option, help=helps[option.name])) for option in options)
+    rows = map(_row, options_of(command.method))
     parts = [heading, prose(about), f"```console\n$ {example}\n```"]
     parts += [f"In Python: `{python_name(command.words)}`", table(_HEAD, rows)]
     return command.words, "\n\n".join(parts)
@@ -84,4 +80,6 @@ def python_words(words: str) -> list[str]:
 
 def _row(option: Option) -> tuple[str, str, str]:
     shown = option.name if option.kind == "argument" else f"--{option.word}"
-    return f"`{shown}`", "" if option.is_flag else option.placeholder, option.about
+    default = None if option.is_required else shown_default(option.default)
+    about = option.help if default is None else f"{option.help} [default: {default}]"
+    return f"`{shown}`", "" if option.typed is bool else option.placeholder, about

@@ -101,8 +101,7 @@ def _methods(name: str, attribute: str, held: object) -> Iterator[str]:
 
 def _group(held: cached_property[Any]) -> type[Any] | None:
     """Return the class of the operations that a property gives, None where it gives others."""
-    name = str(inspect.signature(held.func).return_annotation)
-    kind = held.func.__globals__.get(name)
+    kind: object = held.func
     return kind if isinstance(kind, type) and issubclass(kind, Group) else None
 
 
@@ -128,7 +127,9 @@ def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
         getter = held.fget if isinstance(held, property) else held.func
         assert getter is not None
         about = prose(held.__doc__).partition("\n\n")[0].replace("\n", " ")
-        yield f"`{name}`", f"`{_plain(inspect.signature(getter).return_annotation)}`", about
+        of_group = isinstance(getter, type)
+        kind_of = getter.__name__ if of_group else inspect.signature(getter).return_annotation
+        yield f"`{name}`", f"`{_plain(kind_of)}`", about
 
 
 def _code(name: str, thing: Callable[..., Any]) -> str:

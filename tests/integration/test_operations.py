@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import goldpan
 from docs.generate.commands import python_name
-from goldpan.commands.help import with_names
 from goldpan.commands.program import commands
-from goldpan.filters.profile import shipped_profiles
 from goldpan.miners.pairing import RULES
 from goldpan.workspace.options import Option, options_of
 from tests.invoking import invoke, typed
@@ -113,21 +110,10 @@ def test_no_option_is_declared_twice() -> None:
     assert unexplained == []
 
 
-def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_path: Path) -> None:
-    verdicts = tmp_path / "verdicts" / "octo" / "gem" / "mine" / "careful.parquet"
-    verdicts.parent.mkdir(parents=True)
-    verdicts.touch()
-    shown = invoke("filter", "-h", "--workspace", tmp_path).stdout
-    assert "Also here: careful, faun-eval." in " ".join(shown.split()).replace("- ", "-")
-    assert "Also here: faun-eval, mine." in " ".join(shown.split()).replace("- ", "-")
-    shown = invoke("filter", "-h", "--workspace", tmp_path / "new").stdout
-    assert " ".join(shown.split()).replace("- ", "-").count("Also here: faun-eval.") == 2
-
-
 def test_help_names_the_profiles_and_rules_that_ship() -> None:
     for name in METHODS:
-        named = with_names({option.name: option.help for option in options(name)}, {})
+        named = {option.name: option.help for option in options(name)}
         if "rules" in named and "whose pairs to take" not in named["rules"]:
-            assert all(rules in named["rules"] for rules in RULES.names()), name
+            assert all(rules in named["rules"] for rules in RULES.load()), name
         if "own" in named.get("profile", "") and "rules" in named:
-            assert all(profile in named["profile"] for profile in shipped_profiles()), name
+            assert all(profile in named["profile"] for profile in ("default", "verified")), name

@@ -187,7 +187,7 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
     assert set(lab.normalize(execution=cluster).tables) == {SLUICE, PAN}
     paired = lab.pair(execution=cluster)
     assert {result.repo for result in paired} == {SLUICE, PAN}
-    histories = lab.clone(source=source, execution=cluster)
+    histories = lab.clone(source=source)
     assert {fetched.history.repo for fetched in histories} == {SLUICE, PAN}
     judged = lab.filter(execution=cluster)
     assert [result.issues.rows > 0 for result in judged] == [True, True]

@@ -90,7 +90,9 @@ def _class(name: str, kind: type[Any]) -> Iterator[str]:
         elif hasattr(held, "__get__") and not inspect.ismemberdescriptor(held):
             getter = getattr(held, "fget", None) or getattr(held, "func", None)
             if getter is not None:
-                yield f"    {attribute} -> {_signature(getter).return_annotation}"
+                of_group = isinstance(getter, type)
+                given = getter.__name__ if of_group else _signature(getter).return_annotation
+                yield f"    {attribute} -> {given}"
 
 
 class _Plain(str):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
-from goldpan import Workspace
+from goldpan import Execution, RowOptions, Workspace
+from goldpan.core.values import LOCAL
 from goldpan.plan.file import dataset_of
-from goldpan.workspace.options import options_of
+from goldpan.workspace.options import flat, options_of
 from tests.invoking import typed
 
 
@@ -19,6 +22,19 @@ def test_an_option_has_its_type_default_help_and_limits() -> None:
     limit = options["limit"]
     assert (limit.default, limit.group, limit.limits and limit.limits.ge) == (None, "rows", 1)
     assert limit.help.startswith("At most this many rows")
+
+
+ROWS = RowOptions()
+
+
+def test_a_method_takes_the_fields_of_its_groups_of_options() -> None:
+    @flat
+    def method(*, rows: RowOptions = ROWS, execution: Execution = LOCAL) -> object:
+        return rows, execution
+
+    given: Any = method
+    assert given(limit=9, workers=2) == (RowOptions(limit=9), Execution(workers=2))
+    assert given(rows=RowOptions(seed=1), limit=9) == (RowOptions(seed=1, limit=9), LOCAL)
 
 
 def test_a_plan_keeps_the_limits_of_an_option() -> None:

@@ -34,7 +34,7 @@ from goldpan.core.plugins.parts import (
 from goldpan.core.result import Result, blocks_of, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.settings.config import find_trust, use_plugins
+from goldpan.core.settings.config import use_plugins
 from goldpan.demo.command import demo
 from goldpan.plan.command import run
 from goldpan.plan.initial import init
@@ -234,13 +234,12 @@ def launch(
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
     for file in plugin:
         use(file)
-    lab = Workspace.lazily(workspace, progress=not (json or quiet or is_json()), tasks=tasks)
+    lab = Workspace(workspace, progress=not (json or quiet or is_json()), tasks=tasks)
     first, asks = "".join(_names(words)[:1]), bool({*_HELP} & {*words})
     if asks or first == "build" or first not in own_commands(lab):
         use_plugins(workspace)
     if asks or [*words] == _names(words):  # a group alone prints its help
-        stored = _stored(workspace) if asks else {}
-        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", stored)
+        app.help_formatter = HelpText(OF_PROGRAM.name if first else "")
     add_commands(app, lab, None if install_completion or show_completion else words)
     if install_completion:
         sys.stdout.write(f"Installed in {app.install_completion()}\n")
@@ -278,16 +277,6 @@ def add_commands(app: App, lab: Workspace, words: Sequence[str] | None = None) -
             made.default(declared(lab, command.method))
         apps[command.words] = made
         apps[above].command(made)
-
-
-def _stored(workspace: Path | None) -> dict[str, set[str]]:
-    """Return the profiles and rules of which a workspace has verdicts; no token is asked for."""
-    found = find_trust(workspace)[0].workspace.glob("verdicts/*/*/*/*.parquet")
-    verdicts = [path for path in found if "." not in path.stem]
-    return {
-        "profile": {path.stem for path in verdicts},
-        "rules": {path.parent.name for path in verdicts},
-    }
 
 
 def _names(words: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
 from html import escape
@@ -57,6 +57,8 @@ class Table:
 
 
 Block = Line | Title | Table
+Piece = Block | str | int | None
+"""What a renderer yields: a text is a line, and what is empty is left out."""
 
 NOT_IN_JSON: Mapping[str, Any] = {"json": False}
 """The metadata of a dataclass's field that `json_data` leaves out."""
@@ -81,7 +83,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return "".join(map(html_of, self._shown()))
+        return "".join(map(html_of, _capped(self._shown(), _MOST_ROWS)))
 
     def _shown(self) -> Iterator[Block]:
         yield from blocks_of(self)
@@ -171,7 +173,7 @@ def _members(kind: Any) -> dict[str, Callable[[Any], Any]] | None:
     return members | {name: attrgetter(name) for name in named}
 
 
-Renderer = Callable[[Any], Iterable[Block]]
+Renderer = Callable[[Any], Iterable[Piece]]
 _Function = TypeVar("_Function", bound=Renderer)
 _RENDERERS: dict[object, Renderer] = {}
 
@@ -194,48 +196,79 @@ def blocks_of(result: Result) -> Iterable[Block]:
     table of several results.
     """
     if found := _renderer(type(result)):
-        return found(result)
+        return _blocks(found(result))
     if not isinstance(result, Results):
-        return chain.from_iterable(_field(*item) for item in json_data(result).items())
+        return fields_of(result)
     return chain(_several(result), map(Line, result.notes))
+
+
+def _blocks(pieces: Iterable[Piece]) -> Iterator[Block]:
+    for piece in pieces:
+        if isinstance(piece, Line | Title | Table):
+            yield piece
+        elif isinstance(piece, str) and piece:
+            yield Line(piece)
 
 
 def _several(results: Results[Any]) -> Iterable[Block]:
     if not results:
         return ()
     if several := _renderer(type(results[0]), several=True):
-        return several(results)
+        return _blocks(several(results))
     if _renderer(type(results[0])):
         return chain.from_iterable(map(blocks_of, results))
-    return [_table(json_data(results))]
+    return [table_of(results)]
 
 
-def _field(name: str, value: Any) -> Iterator[Block]:
-    """Yield what people see of a field: nothing where it is empty, a table of several objects."""
-    if value in (None, "", [], {}):
-        return
-    title = name.replace("_", " ")
-    if isinstance(value, list) and isinstance(value[0], dict):
-        yield Title(title)
-        yield _table(value)
-    else:
-        yield Line(f"{title}: {cell_text(_told(value))}")
+def fields_of(value: object, *names: str) -> Iterator[Block]:
+    """Yield what people see of fields, by default of all: lines, and tables of objects and numbers.
+
+    What is empty is left out.
+    """
+    members = json_data(value)
+    for name in names or members:
+        yield from _field(name.replace("_", " "), members[name])
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    names = tuple(dict.fromkeys(name for row in rows for name in row))
-    cells = [tuple(_told(row.get(name)) for name in names) for row in rows]
-    return Table(tuple(name.replace("_", " ") for name in names), cells)
-
-
-def _told(value: Any) -> Any:
-    match value:
-        case dict():
-            return ", ".join(f"{name} {cell_text(_told(item))}" for name, item in value.items())
-        case list():
-            return ", ".join(cell_text(_told(item)) for item in value)
+def _field(title: str, content: Any) -> Iterator[Block]:
+    match content:
+        case None | "" | [] | {}:
+            return
+        case [dict(), *_]:
+            yield table_of(content, title=title)
+        case dict() if all(isinstance(item, int) for item in content.values()):
+            yield Table((title, "number"), list(content.items()))
+        case dict() if all(isinstance(item, list | dict) for item in content.values()):
+            for name, item in content.items():
+                yield from _field(f"{title} {name}", item)
         case _:
-            return value
+            yield Line(f"{title}: {_told(content)}")
+
+
+def table_of(items: Sequence[object], *names: str, title: str = "") -> Table:
+    """Return a table of objects, with a column for each of these members, by default of all."""
+    rows = json_data(items)
+    columns = names or tuple(dict.fromkeys(name for row in rows for name in row))
+    cells = [tuple(_cell(row.get(name)) for name in columns) for row in rows]
+    return Table(tuple(name.replace("_", " ") for name in columns), cells, title)
+
+
+def _cell(value: Any) -> Any:
+    return _told(value) if isinstance(value, dict | list) else value
+
+
+def _told(value: Any) -> str:
+    match value:
+        case {"value": None, "low": _, "high": _}:
+            return "not defined"
+        case {"value": share, "low": low, "high": high}:
+            return f"{share:.3f} [{cell_text(low)}, {cell_text(high)}]"
+        case dict():
+            return ", ".join(f"{name} {_told(item)}" for name, item in value.items())
+        case list():
+            return names_text([_told(item) for item in value], _MOST_NAMED)
+        case _:
+            return cell_text(value)
 
 
 def _renderer(kind: type, *, several: bool = False) -> Renderer | None:
@@ -275,6 +308,24 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
+def counts_text(numbers: Mapping[str, int]) -> str:
+    """Return names with their numbers: ``bug 3, feature 1,200``."""
+    return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
+
+
+def names_text(names: Sequence[object], most: int = 3) -> str:
+    """Return the first names, and how many there are besides: ``a, b, c and 4 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(map(str, names[:most]))}{more}"
+
+
+def first_lines(texts: Sequence[str], most: int, where: str = "") -> Iterator[str]:
+    """Yield the first lines, and one that says how many there are besides, and where."""
+    yield from texts[:most]
+    if len(texts) > most:
+        yield f"  and {len(texts) - most:,} more{where}"
+
+
 def is_numeric(table: Table, column: int) -> bool:
     """Tell whether a column holds numbers alone."""
     values = [row[column] for row in table.cells if row[column] not in (None, "")]
@@ -283,7 +334,23 @@ def is_numeric(table: Table, column: int) -> bool:
     )
 
 
-_MOST_LINES, _LONGEST = 40, 160
+_MOST_LINES, _LONGEST, _MOST_NAMED = 40, 160, 20
+_MOST_ROWS = 200
+"""Lines and rows in a notebook."""
+_MORE = "... and more: goldpan.json_data() returns all of it"
+
+
+def _capped(blocks: Iterable[Block], most: int) -> Iterator[Block]:
+    """Yield blocks until they have so many lines and rows, and then that there are more."""
+    for block in blocks:
+        rows = len(block.cells) if isinstance(block, Table) else 1
+        if most < 1 or rows > most:
+            if most > 0 and isinstance(block, Table):
+                yield replace(block, cells=block.cells[:most])
+            yield Line(_MORE)
+            return
+        yield block
+        most -= rows
 
 
 def _text_of(blocks: Iterable[Block]) -> str:
@@ -292,8 +359,7 @@ def _text_of(blocks: Iterable[Block]) -> str:
     for block in blocks:
         lines += map(_cut, _texts(block))
         if len(lines) > _MOST_LINES:
-            more = "... and more: goldpan.json_data() returns all of it"
-            return "\n".join([*lines[: _MOST_LINES - 1], more])
+            return "\n".join([*lines[: _MOST_LINES - 1], _MORE])
     return "\n".join(lines)
 
 

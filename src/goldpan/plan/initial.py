@@ -16,6 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, Settings
 from goldpan.core.settings.trust import record_trust
+from goldpan.workspace.mining import Asking
 from goldpan.workspace.workspace import Workspace
 
 _EXAMPLES = {"since": "2024-08-01", "plugins": ()}
@@ -81,7 +82,7 @@ def settings_template() -> str:
     import orjson
     from docstring_parser.google import parse
 
-    documented = (getdoc(Settings), getdoc(Workspace.__init__))
+    documented = (getdoc(Settings), getdoc(Asking))
     said = [item for text in documented for item in parse(text or "").params]
     about = {item.arg_name: " ".join((item.description or "").split()) for item in said}
     defaults = Settings()

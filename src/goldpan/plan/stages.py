@@ -57,10 +57,7 @@ def _push_step(unit: Unit) -> Step:
         is_pulled = all(path.exists() for path in decisions)
         return replace(outcome(results), missing=() if is_pulled else (waiting,))
 
-    return Step(
-        inputs=[*unit.plan.data(unit.section), *decisions],
-        ended=ended,
-    )
+    return Step(inputs=[*unit.plan.data(unit.section), *decisions], ended=ended)
 
 
 def _verify_step(unit: Unit) -> Step:

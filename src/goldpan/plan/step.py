@@ -170,7 +170,7 @@ def method_of(
     command: str, lab: Workspace | None = None, family: str | None = None
 ) -> Callable[..., Any]:
     """Return the method of a workspace that a command is, or of `Dataset`."""
-    owner: Any = lab or Workspace.lazily()
+    owner: Any = lab or Workspace()
     if family is not None:
         return builder_method(owner.build, family)
     if command in ("export", "publish"):

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from goldpan.annotation.agreement import Agreement
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
 from goldpan.annotation.studio.gold import Agreements, GoldExport
-from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
+from goldpan.annotation.studio.pull import CollectedAnswers
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
 from goldpan.annotation.studio.summary import AnnotationReport, Progress
-from goldpan.core.proportions import Estimate
-from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.core.result import (
+    Piece,
+    Table,
+    Title,
+    count,
+    counts_text,
+    first_lines,
+    renders,
+    table_of,
+)
 from goldpan.filters.basis import basis_sentences
 from goldpan.renderers.llm import requests_and_cost
 
@@ -22,131 +29,104 @@ _MOST_FAILURES = 5
 
 
 @renders(PushResult)
-def _pushed(result: PushResult) -> Iterator[Block]:
+def _pushed(result: PushResult) -> Iterator[Piece]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
-    yield Line(f"{result.project}: {counts}, {result.seconds:.1f} s")
-    yield Line(f"Annotators start at {result.page}")
+    yield f"{result.project}: {counts}, {result.seconds:.1f} s"
+    yield f"Annotators start at {result.page}"
 
 
 @renders(CollectedAnswers)
-def _collected(result: CollectedAnswers) -> Iterator[Block]:
-    original = result.pulls[0].project
-    if result.project != original:
-        yield Line(f"{result.project} adjudicates {original}: both are pulled")
+def _collected(result: CollectedAnswers) -> Iterator[Piece]:
+    if result.project != result.pulls[0].project:
+        yield f"{result.project} adjudicates {result.pulls[0].project}: both are pulled"
     for each in result.pulls:
-        yield from _pulled(each)
-    yield from (Line(f"{how}: {number:,}") for how, number in result.decisions.items())
-
-
-def _pulled(result: PullResult) -> Iterator[Line]:
-    yield Line(
-        f"{result.project}: {count(result.fetched, 'task')} fetched, "
-        f"{count(result.answers, 'answer')} {'counts' if result.answers == 1 else 'count'}, "
-        f"{result.done:,} of {count(result.tasks, 'subject')} are done, {result.seconds:.1f} s"
-    )
-    for problem, number in result.problems.items():
-        yield Line(f"  {number:,} do not count: {problem}")
-    if result.configuration_changed:
-        yield Line("  The form was changed on the server")
-    if result.foreign:
-        yield Line(f"  Tasks on the server that Goldpan did not push: {result.foreign:,}")
+        verb = "counts" if each.answers == 1 else "count"
+        yield (
+            f"{each.project}: {count(each.fetched, 'task')} fetched, "
+            f"{count(each.answers, 'answer')} {verb}, {each.done:,} of "
+            f"{count(each.tasks, 'subject')} are done, {each.seconds:.1f} s"
+        )
+        for problem, number in each.problems.items():
+            yield f"  {number:,} do not count: {problem}"
+        if each.configuration_changed:
+            yield "  The form was changed on the server"
+        if each.foreign:
+            yield f"  Tasks on the server that Goldpan did not push: {each.foreign:,}"
+    yield from (f"{how}: {number:,}" for how, number in result.decisions.items())
 
 
 @renders(Progress)
-def _progressed(result: Progress) -> Iterator[Block]:
-    yield Line(
+def _progressed(result: Progress) -> Iterator[Piece]:
+    yield (
         f"{result.project} ({result.form}): {result.finished:,} of "
         f"{count(result.subjects, 'subject')} finished, {result.begun:,} begun, "
         f"{result.answers:,} of {count(result.wanted, 'answer')}"
     )
     if result.pulled_at is not None:
-        yield Line(
+        yield (
             f"As of the pull of {result.pulled_at:%Y-%m-%d %H:%M} UTC: "
             f"goldpan annotate pull --project {result.project} fetches newer answers"
         )
-    if result.passed_over:
-        yield Line(f"Skipped, and needing another annotator: {result.passed_over:,}")
-    yield Table(
-        ("annotator", "answers", "skipped", "other", "doubts", "seconds per task"),
-        [
-            (
-                *(own.annotator, own.answers, own.skipped, own.other, own.doubts),
-                "-" if own.seconds is None else f"{own.seconds:.0f}",
-            )
-            for own in result.annotators
-        ],
-    )
-    yield Line(f"Annotators start at {result.page}")
+    skipped = f"Skipped, and needing another annotator: {result.passed_over:,}"
+    yield result.passed_over and skipped
+    columns = ("annotator", "answers", "skipped", "other", "doubts", "seconds")
+    yield table_of(result.annotators, *columns)
+    yield f"Annotators start at {result.page}"
 
 
 @renders(Agreements)
-def _agreed(result: Agreements) -> Iterator[Block]:
-    for field in result.fields:
-        rated = f"{field.items:,} rated by two or more people, {field.single:,} by one"
-        yield from _agreement(field, Line(f"  {rated}"))
-    if result.dataset is not None:
-        yield from _agreement(result.dataset)
-
-
-def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
-    yield Title(field.field)
-    yield from rated
-    yield Line(f"  raw agreement {_shown(field.raw)}")
-    for pair in field.pairs:
-        kappa = f"{_shown(pair.kappa)} on {pair.items:,}"
-        yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
-    yield Line(f"  Krippendorff's alpha {_shown(field.alpha)}")
-    for category in field.categories:
-        alpha = _shown(category.alpha)
-        yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
-    for item, labels in [*field.disagreements.items()][:_MOST]:
-        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in labels.items())
-        yield Line(f"  differ on {item} ({answers})")
-    if len(field.disagreements) > _MOST:
-        yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
-
-
-def _shown(estimate: Estimate) -> str:
-    return estimate.shown("not defined")
+def _agreed(result: Agreements) -> Iterator[Piece]:
+    for field in (*result.fields, *filter(None, [result.dataset])):
+        yield Title(field.field)
+        yield f"  raw agreement {field.raw.shown('not defined')}"
+        if field is not result.dataset:
+            yield f"  {field.items:,} rated by two or more people, {field.single:,} by one"
+        yield f"  Krippendorff's alpha {field.alpha.shown('not defined')}"
+        yield table_of(field.pairs, "raters", "items", "kappa", title="Cohen's kappa")
+        yield table_of(field.categories, title="Krippendorff's alpha of each category")
+        differing = []
+        for item, labels in field.disagreements.items():
+            answers = (f"{who}: {', '.join(values)}" for who, values in labels.items())
+            differing.append(f"  differ on {item} ({'; '.join(answers)})")
+        yield from first_lines(differing, _MOST, ": see --json")
 
 
 @renders(GoldExport)
-def _exported(result: GoldExport) -> Iterator[Block]:
-    counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
-    yield Line(f"{result.gold}: {count(result.items, 'item')} ({counts})")
-    if result.undecided:
-        yield Line(f"Not decided yet: {result.undecided:,}. Adjudicate them, then pull")
+def _exported(result: GoldExport) -> Iterator[Piece]:
+    yield f"{result.gold}: {count(result.items, 'item')} ({counts_text(result.labels)})"
+    undecided = f"Not decided yet: {result.undecided:,}. Adjudicate them, then pull"
+    yield result.undecided and undecided
 
 
 @renders(AnnotationReport)
-def _reported(result: AnnotationReport) -> Iterator[Block]:
+def _reported(result: AnnotationReport) -> Iterator[Piece]:
     for each in result.rounds:
-        yield Line(
+        yield (
             f"{each.project}: {count(each.progress.subjects, 'item')}, {each.agreed:,} agreed, "
             f"{each.adjudicated:,} adjudicated, {count(each.conflicts, 'open conflict')}"
         )
-    yield Line(f"Wrote {' and '.join(map(str, result.files))}")
+    yield f"Wrote {' and '.join(map(str, result.files))}"
 
 
 @renders(Running)
-def _running(result: Running) -> Iterator[Block]:
+def _running(result: Running) -> Iterator[Piece]:
     yield Title("Label Studio", f" runs at {result.address} until Ctrl-C")
-    yield Line(f"  annotators sign up, once, at {result.invitation}")
-    yield Line(f"  {result.owner.address}  password {result.owner.password}")
+    yield f"  annotators sign up, once, at {result.invitation}"
+    yield f"  {result.owner.address}  password {result.owner.password}"
     if result.exposed:
-        yield Line(
+        yield (
             "Anyone who can reach this address sees the sign-in page, and anyone with the link all "
             "projects; passwords and texts are not encrypted. Use a network that you trust"
         )
-    yield Line("goldpan annotate push and pull find it automatically, with the same --workspace")
+    yield "goldpan annotate push and pull find it automatically, with the same --workspace"
 
 
 @renders(ReviewResult)
-def _reviewed(result: ReviewResult) -> Iterator[Block]:
+def _reviewed(result: ReviewResult) -> Iterator[Piece]:
     yield from _planned(result) if result.dry_run else _judged(result)
-    yield from map(Line, basis_sentences(result.basis))
+    yield from basis_sentences(result.basis)
     if not result.dry_run and not result.complete:
-        yield Line(
+        yield (
             "Some requests got no answer: check --base-url, --model and the settings, then run "
             "the same command again"
             if result.failed
@@ -154,55 +134,48 @@ def _reviewed(result: ReviewResult) -> Iterator[Block]:
         )
 
 
-def _planned(result: ReviewResult) -> Iterator[Block]:
+def _planned(result: ReviewResult) -> Iterator[Piece]:
     for prompt, number in result.subjects.items():
-        yield Line(f"{prompt}: {count(number, 'subject')}")
+        yield f"{prompt}: {count(number, 'subject')}"
     yield from requests_and_cost(result.estimate, prices="[prices] in the settings file")
 
 
-def _judged(result: ReviewResult) -> Iterator[Block]:
+def _judged(result: ReviewResult) -> Iterator[Piece]:
     counts = (result.subjects, result.keep, result.drop, result.people)
     yield Table(
         ("prompt", "subjects", "keep", "drop", "people"),
-        [
-            (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
-            for prompt in result.subjects
-        ],
+        [(prompt, *(each.get(prompt, 0) for each in counts)) for prompt in result.subjects],
     )
-    yield from (Line(f"  {reason}: {number:,}") for reason, number in result.reasons.items())
+    yield from (f"  {reason}: {number:,}" for reason, number in result.reasons.items())
     for words, number in [*result.failed.items()][:_MOST_FAILURES]:
-        yield Line(f"  no answer, {count(number, 'time')}: {words}")
+        yield f"  no answer, {count(number, 'time')}: {words}"
     usage, before = result.usage, result.estimate
     estimated = " (estimated: the endpoint reports none)" if usage.estimated else ""
-    yield Line(
+    yield (
         f"{count(result.sent, 'request')} sent, {before.answered:,} answered from the archive, "
         f"{usage.input:,} input and {usage.output:,} output tokens{estimated}, cost "
         f"{result.cost:,.2f} ({before.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
 
 
+@renders(list[Calibration])
+def _calibrations(results: Sequence[Calibration]) -> Iterator[Piece]:
+    for result in results:
+        yield from _calibrated(result)
+    yield from basis_sentences(results[0].basis)
+
+
 @renders(Calibration)
-def _calibrated(result: Calibration) -> Iterator[Block]:
+def _calibrated(result: Calibration) -> Iterator[Piece]:
     yield Title(result.criterion)
-    yield Table(
-        ("subjects", "precision of keep", "recall of keep", "kappa"),
-        [(result.subjects, *map(Estimate.shown, (result.precision, result.recall, result.kappa)))],
-    )
+    yield table_of([result], "subjects", "precision", "recall", "kappa")
     for model, counts in result.confusion.items():
-        people = ", ".join(f"{name} {number:,}" for name, number in counts.items())
-        yield Line(f"  model {model}: people {people}")
+        yield f"  model {model}: people {counts_text(counts)}"
     all_kept, kept = result.without_model.short() or "-", result.precision.short() or "-"
-    yield Line(f"  People keep {all_kept} of all subjects, {kept} of those that the model keeps:")
-    yield Line(f"  {'the model helps' if result.helps else 'nothing shows that the model helps'}")
-    yield Line(f"  It leaves {result.undecided.short()} of the subjects to people")
-    yield Line(
+    yield f"  People keep {all_kept} of all subjects, {kept} of those that the model keeps:"
+    yield f"  {'the model helps' if result.helps else 'nothing shows that the model helps'}"
+    yield f"  It leaves {result.undecided.short()} of the subjects to people"
+    yield (
         f"  They disagree on {len(result.disagreements):,}; judged by the model alone: "
         f"{result.only_model:,}, by people alone: {result.only_people:,}"
     )
-
-
-@renders(list[Calibration])
-def _calibrations(results: Sequence[Calibration]) -> Iterator[Block]:
-    for result in results:
-        yield from _calibrated(result)
-    yield from map(Line, basis_sentences(results[0].basis))

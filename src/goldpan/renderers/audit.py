@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from goldpan.audit.audit import AuditResult
 from goldpan.audit.finding import VERDICTS, share_of_judged
-from goldpan.core.result import Block, Line, Table, Title, renders
+from goldpan.core.result import Piece, Table, Title, counts_text, renders
 from goldpan.core.sanitize import line
 
 
 @renders(AuditResult)
-def _audited(result: AuditResult) -> Iterator[Block]:
+def _audited(result: AuditResult) -> Iterator[Piece]:
     yield Title(result.dataset, f": audited in {result.seconds:.1f} s")
-    if result.counts.sentence:
-        have = "has" if result.counts.flagged == 1 else "have"
-        yield Line(f"{result.counts.sentence}, and {result.counts.flagged:,} {have} one")
+    have = "has" if result.counts.flagged == 1 else "have"
+    told = f"{result.counts.sentence}, and {result.counts.flagged:,} {have} one"
+    yield result.counts.sentence and told
     yield Table(
         ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),
         [
@@ -24,7 +24,7 @@ def _audited(result: AuditResult) -> Iterator[Block]:
                 count.name,
                 *(count.verdicts[verdict] for verdict in VERDICTS),
                 share_of_judged(count.verdicts),
-                ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
+                counts_text(count.cases),
             )
             for count in result.findings
         ],
@@ -32,14 +32,13 @@ def _audited(result: AuditResult) -> Iterator[Block]:
     )
     for count in result.findings:
         for why, rows in count.untold.items():
-            yield Line(f"{count.name} cannot judge {rows:,}: {why}")
+            yield f"{count.name} cannot judge {rows:,}: {why}"
     for example in result.examples:
-        yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
+        yield f"{example.id}: {example.finding.name}: {example.finding.why}"
         for span in example.finding.evidence[:2]:
-            yield Line(f"  {span.kind} in {span.source}: {line(_changed(span.text), 100)}")
-    for note in result.notes:
-        yield Line(note)
-    yield Line(f"All findings are in {result.file}")
+            yield f"  {span.kind} in {span.source}: {line(_changed(span.text), 100)}"
+    yield from result.notes
+    yield f"All findings are in {result.file}"
 
 
 def _changed(text: str) -> str:

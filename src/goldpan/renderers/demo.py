@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from goldpan.audit.audit import AuditResult
 from goldpan.core.imports import EXTRAS
-from goldpan.core.result import Block, Line, Result, Table, Title, renders
+from goldpan.core.result import Line, Piece, Result, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
 from goldpan.execution.verify import Verification
@@ -27,13 +27,13 @@ R = TypeVar("R", bound=Result)
 
 
 @renders(DemoResult)
-def demo(result: DemoResult) -> Iterator[Block]:
+def demo(result: DemoResult) -> Iterator[Piece]:
     """Yield what each stage made, a row, and what to try next."""
-    yield Line("Two invented repositories that ship with Goldpan; offline.")
+    yield "Two invented repositories that ship with Goldpan; offline."
     yield Line("")
     yield Table(("stage", "what it made"), list(_stages(result)))
     if not result.is_reviewed:
-        yield Line(f"No review: the demo's answers are not in {result.workspace / 'reviews'}.")
+        yield f"No review: the demo's answers are not in {result.workspace / 'reviews'}."
     for row in result.shown:
         yield Title(row.id, f", a row of {result.workspace / 'datasets' / 'qa'}")
         cells = [("title", line(row.title, _LONGEST)), ("answer", line(row.answer, _LONGEST))]
@@ -42,7 +42,7 @@ def demo(result: DemoResult) -> Iterator[Block]:
     yield Title("Try next")
     where = f"--workspace {shlex.quote(str(result.workspace))}"
     for command in ("open", f"why {SHOWN.partition(':')[2]}", f"trace {SHOWN} --verify"):
-        yield Line(f"  {_program()} {command} {where}")
+        yield f"  {_program()} {command} {where}"
 
 
 def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, renders
+from goldpan.core.result import Line, Piece, renders
 from goldpan.doctor import Diagnosis
-
-_MARKS = {"ok": "ok  ", "note": "note", "fail": "FAIL"}
 
 
 @renders(Diagnosis)
-def examined(result: Diagnosis) -> Iterator[Block]:
-    """Yield one line."""
+def _examined(result: Diagnosis) -> Iterator[Piece]:
+    mark = "FAIL" if result.level == "fail" else f"{result.level:<4}"
     remedy = f". {result.remedy}" if result.remedy else ""
-    text = f"{_MARKS[result.level]}  {result.name}: {result.message}{remedy}"
+    text = f"{mark}  {result.name}: {result.message}{remedy}"
     yield Line(text, "bold" if result.level == "fail" else "")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
-from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.core.result import Piece, Table, count, counts_text, names_text, renders
 from goldpan.core.sanitize import line
 from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.label_errors import LabelErrors
@@ -24,59 +24,58 @@ _ANSWERS = 3
 """Number of invalid answers that are shown."""
 _LABELS, _PARTS = 30, 20
 """Number of labels, and of values of a column, that have a line."""
-_MOST_NAMED = 3
 
 
 @renders(Protocol)
-def _protocol(result: Protocol) -> Iterator[Block]:
-    yield Line(f"{result.name}: {result.title}")
-    yield Line(f"  {result.source}")
-    yield from (Line(f"  - {defect}") for defect in result.defects)
+def _protocol(result: Protocol) -> Iterator[Piece]:
+    yield f"{result.name}: {result.title}"
+    yield f"  {result.source}"
+    yield from (f"  - {defect}" for defect in result.defects)
 
 
 @renders(ResolvedResult)
-def _resolved(result: ResolvedResult) -> Iterator[Block]:
+def _resolved(result: ResolvedResult) -> Iterator[Piece]:
     share, resolved = result.resolved, result.counts.get("resolved", 0)
     if share.value is not None:
         issues = count(len(result.resolutions), "issue")
         interval = f"[{share.low:.1%}, {share.high:.1%}]"
-        yield Line(f"{resolved:,} of {issues} resolved, {share.value:.1%} {interval}")
+        yield f"{resolved:,} of {issues} resolved, {share.value:.1%} {interval}"
     yield Table(
         ("outcome", "rows", "meaning"),
         [(outcome, rows, EXPLAINED[outcome]) for outcome, rows in result.counts.items()],
     )
     if undone := sum(bool(resolution.restored) for resolution in result.resolutions):
-        yield Line(
+        yield (
             f"Changes to tests or their settings were undone in {count(undone, 'patch')} (--json)"
         )
     for name, similarity in (("resolved", result.right), ("failed", result.wrong)):
         if similarity.codebleu is not None:
-            yield Line(
+            yield (
                 f"{count(similarity.patches, 'patch')} that {name}: mean CodeBLEU "
                 f"{similarity.codebleu:.3f}, {similarity.exact:,} identical to the merged fix"
             )
     if result.separation is not None:
-        yield Line(
+        yield (
             "CodeBLEU ranks a patch that resolves its issue above one that does not in "
             f"{result.separation:.0%} of pairs (50% is chance)"
         )
 
 
 @renders(LabelErrors)
-def _suspects(result: LabelErrors) -> Iterator[Block]:
-    yield Line(
+def _suspects(result: LabelErrors) -> Iterator[Piece]:
+    yield (
         f"{result.task}: {result.suspects:,} of {count(result.rows, 'label')} suspect; "
         f"cross-validated accuracy {result.right_out_of_fold:.1%}"
     )
     for row in result.ranked:
         stated, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
         mark = "" if row.suspect else " (not suspect)"
-        yield Line(f"  {row.id}: {stated}, predicted {rather}; margin {row.margin:+.2f}{mark}")
-        yield Line(f"    {row.text}")
+        yield f"  {row.id}: {stated}, predicted {rather}; margin {row.margin:+.2f}{mark}"
+        yield f"    {row.text}"
 
 
 @renders(RunRecord)
-def _finished(result: RunRecord) -> Iterator[Block]:
+def _finished(result: RunRecord) -> Iterator[Piece]:
     yield from overview([result])
     yield from _label_blocks(result.scores)
     for part in result.scores_by.values():
@@ -84,22 +83,16 @@ def _finished(result: RunRecord) -> Iterator[Block]:
 
 
 @renders(list[LengthScores])
-def _lengths(results: Sequence[LengthScores]) -> Iterator[Block]:
-    cells = []
-    for result in results:
-        run = result.run
-        name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
-        for index, third in enumerate(result.thirds):
-            value = third.scores.value(third.scores.main)
-            cells.append(
-                (
-                    "" if index else name,
-                    third.name,
-                    f"{third.shortest:,} to {third.longest:,}",
-                    third.scores.examples,
-                    "not defined" if value is None else f"{value:.4f}",
-                )
-            )
+def _lengths(results: Sequence[LengthScores]) -> Iterator[Piece]:
+    cells = [
+        (
+            f"{result.run.task} by {result.run.model}, seed {result.run.seed}",
+            *(third.name, f"{third.shortest:,} to {third.longest:,}", third.scores.examples),
+            f"{third.scores.main} {_number_text(third.scores.value(third.scores.main))}",
+        )
+        for result in results
+        for third in result.thirds
+    ]
     yield Table(("run", "inputs", "characters", "examples", "score"), cells)
 
 
@@ -112,7 +105,8 @@ def _cautions(record: RunRecord) -> Iterator[str]:
         yield f"{main.name} is not defined: {main.reason}"
     elif main.interval is None:
         yield f"{main.name}: {main.reason}"
-    yield _caution_of_dates(record)
+    dates = record.date_signal.sentence() if record.date_signal else ""
+    yield f"{dates}. This model reads the date itself" if dates and record.uses_dates else dates
     yield from cautions_of_steps(record.learning)
     yield _caution_of_cutoff(record.dates)
     if record.in_part:
@@ -125,15 +119,7 @@ def _cautions(record: RunRecord) -> Iterator[str]:
         such = f", such as {', '.join(map(repr, texts[:_ANSWERS]))}" if texts else ""
         yield f"{scores.invalid:,} of {count(scores.examples, 'answer')} are not valid{such}"
     if record.answers.notes:
-        notes = ", ".join(f"{name} {number:,}" for name, number in record.answers.notes.items())
-        yield f"Answers: {notes}"
-
-
-def _caution_of_dates(record: RunRecord) -> str:
-    """Return the caution that labels follow from dates, and that this model reads them."""
-    sentence = record.date_signal.sentence() if record.date_signal else ""
-    reads = sentence and record.uses_dates
-    return f"{sentence}. This model reads the date itself" if reads else sentence
+        yield f"Answers: {counts_text(record.answers.notes)}"
 
 
 def _caution_of_cutoff(dates: RowDates) -> str:
@@ -163,12 +149,9 @@ def cautions_of_steps(learning: Learning) -> list[str]:
     ]
 
 
-def _label_blocks(scores: Scores) -> Iterator[Block]:
+def _label_blocks(scores: Scores) -> Iterator[Piece]:
     """Yield precision, recall and F1 of each label of a classification task."""
-    counts = scores.label_confusions
-    if not counts:
-        return
-    names = ("precision", "recall", "f1")
+    counts, names = scores.label_confusions, ("precision", "recall", "f1")
     cells = [
         (
             f"  {confusion.label}",
@@ -177,17 +160,17 @@ def _label_blocks(scores: Scores) -> Iterator[Block]:
         )
         for confusion in counts[:_LABELS]
     ]
-    yield Table(("  label", *names, "rows"), cells)
+    yield Table(("  label", *names, "rows"), cells) if cells else None
     if len(counts) > _LABELS:
-        yield Line(f"  and {count(len(counts) - _LABELS, 'more label')} in result.json")
+        yield f"  and {count(len(counts) - _LABELS, 'more label')} in result.json"
 
 
-def by_blocks(by: ByColumn) -> Iterator[Block]:
+def by_blocks(by: ByColumn) -> Iterator[Piece]:
     """Yield a run's scores by a column, the values with most rows first."""
     if by.mean is not None:
         spread = "" if by.spread is None else f" ± {by.spread:.4f}"
         over = f"{count(len(by.parts), 'value')} of {by.column}"
-        yield Line(f"  mean {by.metric} over {over}: {_number_text(by.mean)}{spread}")
+        yield f"  mean {by.metric} over {over}: {_number_text(by.mean)}{spread}"
     cells = [
         (
             f"  {line(part.value, 60)}",
@@ -199,7 +182,7 @@ def by_blocks(by: ByColumn) -> Iterator[Block]:
     ]
     yield Table((f"  {line(by.column)}", by.metric, "95 %", "rows"), cells)
     if len(by.parts) > _PARTS:
-        yield Line(f"  and {len(by.parts) - _PARTS:,} more in result.json")
+        yield f"  and {len(by.parts) - _PARTS:,} more in result.json"
 
 
 def _number_text(value: float | None) -> str:
@@ -212,7 +195,7 @@ def _interval_text(interval: Interval | None) -> str:
     return "" if interval is None else f" [{interval.low:.4f}, {interval.high:.4f}]"
 
 
-def overview(records: Sequence[RunRecord]) -> Iterator[Block]:
+def overview(records: Sequence[RunRecord]) -> Iterator[Piece]:
     """Yield the main metrics of each run, task by task, and what makes them worth less."""
     by_task: dict[str, list[RunRecord]] = defaultdict(list)
     for record in records:
@@ -228,9 +211,9 @@ def overview(records: Sequence[RunRecord]) -> Iterator[Block]:
         for text in filter(None, _cautions(record)):
             told[text][record.task].append(record.model)
     for text, models in told.items():
-        yield Line(f"{text}{_whose(models, by_task)}")
+        yield f"{text}{_whose(models, by_task)}"
     if records:
-        yield Line(_closing(records))
+        yield _closing(records)
 
 
 def _whose(models: Mapping[str, Sequence[str]], runs: Mapping[str, Sequence[RunRecord]]) -> str:
@@ -239,10 +222,7 @@ def _whose(models: Mapping[str, Sequence[str]], runs: Mapping[str, Sequence[RunR
     for task, told in models.items():
         every = len(told) == len(runs[task])
         names += [task] if every else [f"{model} on {task}" for model in dict.fromkeys(told)]
-    if names == list(runs) and len(names) == 1:
-        return ""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f" ({', '.join(names[:_MOST_NAMED])}{more})"
+    return "" if names == list(runs) and len(names) == 1 else f" ({names_text(names)})"
 
 
 def _closing(records: Sequence[RunRecord]) -> str:
@@ -273,7 +253,7 @@ def _cells(run: RunRecord, names: Sequence[str]) -> Iterator[str]:
         yield f"{_number_text(values.get(name))}{_interval_text(interval)}"
 
 
-def _spread(runs: Sequence[RunRecord]) -> Iterator[Block]:
+def _spread(runs: Sequence[RunRecord]) -> Iterator[Piece]:
     """Yield the mean over seeds of each model that has several."""
     main = runs[0].scores.main
     scores: dict[str, list[float]] = defaultdict(list)
@@ -285,5 +265,5 @@ def _spread(runs: Sequence[RunRecord]) -> Iterator[Block]:
         for model, values in scores.items()
         if len(values) > 1
     ]
-    if cells:
-        yield Table(("model", "seeds", f"mean {main}", "standard deviation"), cells)
+    columns = ("model", "seeds", f"mean {main}", "standard deviation")
+    yield Table(columns, cells) if cells else None

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.core.result import Piece, Table, count, renders
 from goldpan.execution.proof import EXPLAINED
 from goldpan.execution.verify import Verification
 
 
 @renders(Verification)
-def _verified(result: Verification) -> Iterator[Block]:
-    if result.dataset:
-        yield Line(result.dataset)
+def _verified(result: Verification) -> Iterator[Piece]:
+    yield result.dataset
     yield Table(
         ("verdict", "rows", "meaning"),
         [(verdict, rows, EXPLAINED[verdict]) for verdict, rows in result.counts.items()],
     )
-    yield Line(f"Isolated by: {result.isolation}")
-    if undated := sum(bool(record.environment.get("fallback")) for record in result.records):
-        yield Line(
-            f"{count(undated, 'row')} built with current packages, because those of the commit's "
-            "date cannot be installed (build.log says why)"
-        )
-    if refused := sum(bool(record.environment.get("refused")) for record in result.records):
-        yield Line(
-            f"{count(refused, 'row')} asked for other hosts than the package index during the "
-            "build (refused in record.json); --network full allows it"
-        )
-    if lacking := sum(
+    yield f"Isolated by: {result.isolation}"
+    found = [record.environment for record in result.records]
+    undated = sum(bool(each.get("fallback")) for each in found)
+    refused = sum(bool(each.get("refused")) for each in found)
+    lacking = sum(
         record.proof.verdict != "verified" and "lacking_submodules" in record.environment
         for record in result.records
+    )
+    for rows, what in (
+        (undated, "built with current packages: build.log says why"),
+        (refused, "asked for other hosts than the package index: --network full allows it"),
+        (lacking, "failed because a submodule is not cloned: record.json names it"),
     ):
-        yield Line(
-            f"{count(lacking, 'row')} failed because a submodule is not cloned (detail in "
-            "record.json names it)"
-        )
+        yield rows and f"{count(rows, 'row')} {what}"
     if result.counts.get("verified"):
-        yield Line(f"Next: goldpan build issue-resolution{result.choice} --require verified")
+        yield f"Next: goldpan build issue-resolution{result.choice} --require verified"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from goldpan.core.result import Block, Line, Title, blocks_of, count, renders
+from goldpan.core.result import Line, Piece, Title, blocks_of, count, names_text, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.lineage.check import CheckResult
 from goldpan.lineage.explain import Explanation
@@ -24,39 +24,36 @@ _CONCLUSIONS = {
 
 
 @renders(CheckResult)
-def _checked(result: CheckResult) -> Iterator[Block]:
+def _checked(result: CheckResult) -> Iterator[Piece]:
     for mended in result.repaired:
         yield from blocks_of(mended)
     size = f"{count(result.files, 'file')}, {result.bytes / 1e6:,.0f} MB"
-    yield Line(f"{size} in {result.workspace}")
+    yield f"{size} in {result.workspace}"
     for damage in result.damaged:
         at = "" if damage.offset is None else f" at byte {damage.offset:,}"
-        yield Line(f"Damaged: {damage.file}{at}: {damage.reason}")
+        yield f"Damaged: {damage.file}{at}: {damage.reason}"
         if damage.dependents:
-            more = len(damage.dependents) - _MOST_DEPENDENTS
-            named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
-            others = f" and {more:,} more" if more > 0 else ""
-            yield Line(f"  Made of it: {named}{others}.")
-        yield Line(f"  {damage.remedy}.")
-    yield Line(f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged.")
+            yield f"  Made of it: {names_text(damage.dependents, _MOST_DEPENDENTS)}."
+        yield f"  {damage.remedy}."
+    yield f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged."
 
 
 @renders(Explanation)
-def _explained(result: Explanation) -> Iterator[Block]:
+def _explained(result: Explanation) -> Iterator[Piece]:
     yield Line(f"{result.repo}#{result.number}", "bold")
     yield from _entry(result)
     for row in result.ledger:
         if row["state"] not in ("complete", "unseen"):
             state = f"{row['part']} {row['state']}: ".capitalize()
-            yield Line(f"{state}{row['reason']}")
+            yield f"{state}{row['reason']}"
     # Both ends may have shown the same link; people need to read it once.
     lines = dict.fromkeys(map(_reference, result.references))
     yield Title("References", f" ({len(lines):,})")
-    yield from map(Line, lines)
+    yield from lines
     yield Title("Fix pairs", f" ({len(result.pairs):,})")
-    yield from map(Line, basis_sentences([result.basis]))
+    yield from basis_sentences([result.basis])
     for pair in result.pairs:
-        yield Line(
+        yield (
             f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "
             f"{', '.join(pair['signals'])}"
         )
@@ -64,29 +61,29 @@ def _explained(result: Explanation) -> Iterator[Block]:
     yield from _verdicts(result)
     yield Title("Raw replies", f" ({len(result.records):,})")
     for record in result.records:
-        yield Line(f"  {record}")
+        yield f"  {record}"
 
 
-def _entry(result: Explanation) -> Iterator[Block]:
+def _entry(result: Explanation) -> Iterator[Piece]:
     entry, discussion = result.entry, result.discussion
     if entry is None:
-        yield Line("Not stored as an entry.")
+        yield "Not stored as an entry."
         return
     merged, author = ", merged" if entry["merged"] else "", entry["author"] or "ghost"
     opened = entry["created_at"].isoformat()
-    yield Line(f"{entry['kind']}, {entry['state']}{merged}, by {author}, {opened}")
-    yield Line(str(entry["title"]))
+    yield f"{entry['kind']}, {entry['state']}{merged}, by {author}, {opened}"
+    yield str(entry["title"])
     if discussion is None:
         return
     takes = "" if discussion["is_answerable"] else ", which takes no answers"
-    yield Line(f"category {discussion['category']}{takes}")
+    yield f"category {discussion['category']}{takes}"
     if chosen_at := discussion["answer_chosen_at"]:
         answer_id, by = discussion["answer_id"], discussion["answer_chosen_by"] or "ghost"
         answer = f"comment {answer_id}" if answer_id else "a comment that is gone"
-        yield Line(f"accepted answer: {answer}, by {by}, {chosen_at.isoformat()}")
+        yield f"accepted answer: {answer}, by {by}, {chosen_at.isoformat()}"
 
 
-def _verdicts(result: Explanation) -> Iterator[Block]:
+def _verdicts(result: Explanation) -> Iterator[Piece]:
     """Yield profiles' verdicts on each subject: the result, then what stood against it."""
 
     def subject(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -99,21 +96,21 @@ def _verdicts(result: Explanation) -> Iterator[Block]:
         against = [row for row in rows if row["keep"] is not True]
         out = any(row["decides"] for row in against)
         yield Title(f"Verdict of profile {profile} on {name}")
-        yield Line(f"  {'dropped' if out else 'kept'} ({count(len(rows), 'criterion')})")
+        yield f"  {'dropped' if out else 'kept'} ({count(len(rows), 'criterion')})"
         for row in against:
             line = f"  {row['criterion']}: {row['reason'] or 'undecided'}"
             if row["value"] is not None:
                 line += f" ({row['value']:g})"
             if not row["decides"]:
                 line += " (does not decide)"
-            yield Line(f"{line}  {row['evidence']}" if row["evidence"] else line)
+            yield f"{line}  {row['evidence']}" if row["evidence"] else line
 
 
-def _evidence(pair: Mapping[str, Any], indent: str) -> Iterator[Block]:
+def _evidence(pair: Mapping[str, Any], indent: str) -> Iterator[Piece]:
     """Yield the texts that show that a pull request fixes an issue."""
     for evidence in pair["evidence"]:
         if evidence["excerpt"]:
-            yield Line(f"{indent}{evidence['where']}: {_excerpt(evidence['excerpt'])}")
+            yield f"{indent}{evidence['where']}: {_excerpt(evidence['excerpt'])}"
 
 
 def _reference(row: Mapping[str, Any]) -> str:
@@ -142,39 +139,39 @@ def _name(repo: str | None, number: int | None, sha: str | None) -> str:
 
 
 @renders(Trace)
-def _traced(result: Trace) -> Iterator[Block]:
-    yield Line(result.id)
-    yield Line(f"split {result.split} of {result.dataset}")
+def _traced(result: Trace) -> Iterator[Piece]:
+    yield result.id
+    yield f"split {result.split} of {result.dataset}"
     for name, value in result.place.items():
-        yield Line(f"  {name}: {value}")
+        yield f"  {name}: {value}"
     yield from _entries(result)
     if result.objects:
         yield Title("Git objects")
     for git_object in result.objects:
         size = git_object.size
         state = "missing" if size is None else f"{git_object.kind}, {count(size, 'byte')}"
-        yield Line(f"  {git_object.column} {git_object.sha}  {state}")
+        yield f"  {git_object.column} {git_object.sha}  {state}"
     if result.replies:
         yield Title("Raw replies")
     for reply in result.replies:
         state = "missing"
         if reply.size is not None and reply.sha256:
             state = f"{count(reply.size, 'byte')}, sha256 {reply.sha256}"
-        yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+        yield f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}"
     if result.chain:
         yield Title("Verified, from the sources to the example")
         for link in result.chain:
-            yield Line(f"  {link.step}: {_HOLDS[link.holds]}{link.found}")
-        yield Line(_CONCLUSIONS[result.holds])
+            yield f"  {link.step}: {_HOLDS[link.holds]}{link.found}"
+        yield _CONCLUSIONS[result.holds]
 
 
-def _entries(result: Trace) -> Iterator[Block]:
+def _entries(result: Trace) -> Iterator[Piece]:
     if result.entries:
         yield Title("Entries")
     for entry in result.entries:
         if entry.entry:
             kind, title = entry.entry["kind"], entry.entry["title"]
-            yield Line(f"  {entry.repo}#{entry.number} {kind}: {title}")
+            yield f"  {entry.repo}#{entry.number} {kind}: {title}"
     numbers = {entry.number for entry in result.entries}
     for pair in (pair for entry in result.entries[:1] for pair in entry.pairs):
         if pair["pull"] in numbers:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.core.result import Piece, Table, count, first_lines, names_text, renders
 from goldpan.miners.mine import duration
 from goldpan.plan.initial import NewWorkspace
 from goldpan.plan.record import DryRun, PlanResult, StepResult, named
@@ -17,53 +17,50 @@ _OF_REPOSITORIES = ("mine", "pair", "clone", "filter")
 
 
 @renders(PlanResult)
-def _ran(result: PlanResult) -> Iterator[Block]:
+def _ran(result: PlanResult) -> Iterator[Piece]:
     if result.complete and not result.ran:
         yield _nothing_to_do(len(result.units))
         return
     rows = []
     for stage, group in groupby(result.units, lambda unit: unit.stage):
         units = list(group)
-        ends = Counter(unit.state for unit in units)
+        ends = Counter[str](unit.state for unit in units)
         spent = sum(unit.seconds for unit in units if unit.ran)
-        rows.append((stage, *(ends[name] or None for name in _ENDS), _time(spent)))  # type: ignore[index]
+        rows.append(
+            (stage, *(ends[name] or None for name in _ENDS), duration(spent) if spent else "")
+        )
     yield Table(("stage", *_ENDS, "time"), rows)
     for unit in result.units:
         if unit.stage not in _OF_REPOSITORIES and unit.state == "done":
-            yield Line(f"{unit.unit}: {unit.summary}")
+            yield f"{unit.unit}: {unit.summary}"
     yield from _troubles(result)
 
 
-def _time(seconds: float) -> str:
-    return duration(seconds) if seconds else ""
-
-
-def _troubles(result: PlanResult) -> Iterator[Block]:
+def _troubles(result: PlanResult) -> Iterator[Piece]:
     """Yield what is not well, with what was skipped for it."""
     skipped = Counter(unit.because for unit in result.units)
     others = [unit for unit in result.units if unit.state not in ("done", "fresh")]
-    causes = [unit for unit in others if not unit.because]
-    for unit in causes[:_MOST]:
-        line = f"{unit.unit} {unit.state}: {unit.trouble}"
+    lines = []
+    for unit in (unit for unit in others if not unit.because):
+        text = f"{unit.unit} {unit.state}: {unit.trouble}"
         if number := skipped[unit.unit]:
-            line = f"{line.removesuffix('.')}. Skipped for it: {count(number, 'unit')}."
-        yield Line(line)
-    if len(causes) > _MOST:
-        yield Line(f"and {len(causes) - _MOST:,} more: --json lists them")
+            text = f"{text.removesuffix('.')}. Skipped for it: {count(number, 'unit')}."
+        lines.append(text)
+    yield from first_lines(lines, _MOST, ": --json lists them")
 
 
 @renders(StepResult)
-def _unit_line(result: StepResult) -> Iterator[Block]:
-    yield Line(f"{result.unit} {result.state}: {named(result.why) or result.trouble}")
+def _unit_line(result: StepResult) -> Iterator[Piece]:
+    yield f"{result.unit} {result.state}: {named(result.why) or result.trouble}"
 
 
 @renders(DryRun)
-def _would_run(result: DryRun) -> Iterator[Block]:
+def _would_run(result: DryRun) -> Iterator[Piece]:
     due = [unit for unit in result if unit.why]
     if not due:
         yield _nothing_to_do(len(result))
         return
-    yield Line(f"{count(len(due), 'unit')} of {len(result):,} would run in {result.workspace}:")
+    yield f"{count(len(due), 'unit')} of {len(result):,} would run in {result.workspace}:"
     yield Table(("stage", "units", "why"), list(_grouped(due)))
 
 
@@ -73,16 +70,15 @@ def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str]]:
     for unit in units:
         groups.setdefault((unit.stage, named(unit.why)), []).append(unit.subject)
     for (stage, reason), subjects in groups.items():
-        more = f" and {len(subjects) - 3:,} more" if len(subjects) > 3 else ""
-        yield stage, ", ".join(subjects[:3]) + more, reason
+        yield stage, names_text(subjects), reason
 
 
-def _nothing_to_do(units: int) -> Line:
-    return Line(f"Nothing to do: all {count(units, 'unit')} are up to date.")
+def _nothing_to_do(units: int) -> str:
+    return f"Nothing to do: all {count(units, 'unit')} are up to date."
 
 
 @renders(NewWorkspace)
-def _begun(result: NewWorkspace) -> Iterator[Block]:
+def _begun(result: NewWorkspace) -> Iterator[Piece]:
     for file in result.files:
-        yield Line(f"{file} lists all settings with their defaults.")
-    yield Line(f"Next: goldpan mine --workspace {result.workspace} --repo OWNER/NAME")
+        yield f"{file} lists all settings with their defaults."
+    yield f"Next: goldpan mine --workspace {result.workspace} --repo OWNER/NAME"

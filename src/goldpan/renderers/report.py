@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.core.result import Piece, Table, count, renders
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.filters.basis import basis_sentences
 from goldpan.report.compared import ComparisonReport
@@ -14,27 +14,27 @@ from goldpan.report.page import ReportFacts
 
 
 @renders(ComparisonReport)
-def _compared(result: ComparisonReport) -> Iterator[Block]:
+def _compared(result: ComparisonReport) -> Iterator[Piece]:
     if result.heading:
-        yield Line(result.heading)
+        yield result.heading
     if result.comparison is not None:
         yield from _picture(result.comparison)
-    yield from map(Line, (*result.summary, *result.warnings))
+    yield from (*result.summary, *result.warnings)
     for file in result.files:
-        yield Line(f"Wrote {file}")
+        yield f"Wrote {file}"
 
 
 @renders(ReportFacts)
-def _page(result: ReportFacts) -> Iterator[Block]:
-    yield Line(
+def _page(result: ReportFacts) -> Iterator[Piece]:
+    yield (
         f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
-    yield from map(Line, basis_sentences(result.basis))
-    yield Line(f"Open {result.output} in a browser")
+    yield from basis_sentences(result.basis)
+    yield f"Open {result.output} in a browser"
 
 
-def _picture(comparison: Comparison) -> Iterator[Block]:
+def _picture(comparison: Comparison) -> Iterator[Piece]:
     """Yield a table with places, scores, their intervals drawn, and who is better than whom."""
     scale, lines = text_picture(comparison)
     better = words.beaten(comparison)
@@ -55,4 +55,4 @@ def _picture(comparison: Comparison) -> Iterator[Block]:
         ],
     )
     if len(standings) > MOST_DRAWN:
-        yield Line(f"and {len(standings) - MOST_DRAWN} more")
+        yield f"and {len(standings) - MOST_DRAWN} more"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.core.result import Line, Piece, Table, Title, count, renders
 from goldpan.reproduce.cells import Cell, TableResult, count_states
 from goldpan.reproduce.printed import Value
 from goldpan.reproduce.recipe import SourceFile
@@ -15,7 +15,7 @@ _MOST_NAMES = 3
 
 
 @renders(Reproduced)
-def _reproduced(result: Reproduced) -> Iterator[Block]:
+def _reproduced(result: Reproduced) -> Iterator[Piece]:
     files = {f"{missing.problem}. {missing.remedy}.": missing.problem for missing in result.missing}
     noted: set[str] = set()
     for table in result.tables:
@@ -24,23 +24,23 @@ def _reproduced(result: Reproduced) -> Iterator[Block]:
             yield _beside_print(table)
         else:
             yield Line("")
-        yield from map(Line, _sentences(table))
+        yield from _sentences(table)
         for problem in table.problems:
             short = files.get(problem)
             text = problem if short is None else f"{short}. How to get it stands below."
-            yield Line(f"Problem: {text}")
+            yield f"Problem: {text}"
         for note in table.notes:
             if note not in noted:  # tables may share files
-                yield Line(f"Note: {note}")
+                yield f"Note: {note}"
             noted.add(note)
     yield Title("All tables", f": {_counted(result.tables)}.")
-    yield from map(Line, _how_to_get_missing(result))
+    yield from _how_to_get_missing(result)
     fetched = sum(bool(result.recipe.file(missing.key).raw_path) for missing in result.missing)
     if fetched:
         few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
-        yield Line(f"--download fetches {few}; {NAME} names each.")
+        yield f"--download fetches {few}; {NAME} names each."
     if result.path is not None:
-        yield Line(f"Wrote {result.path}")
+        yield f"Wrote {result.path}"
 
 
 def _how_to_get_missing(result: Reproduced) -> Iterator[str]:
@@ -81,8 +81,8 @@ def _beside_print(table: TableResult) -> Table:
 
 
 @renders(RecipeSummary)
-def _summary(result: RecipeSummary) -> Iterator[Block]:
-    yield Line(f"{result.name}: {result.title} (tables {', '.join(result.tables)})")
+def _summary(result: RecipeSummary) -> Iterator[Piece]:
+    yield f"{result.name}: {result.title} (tables {', '.join(result.tables)})"
 
 
 def _counted(tables: Sequence[TableResult]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line, Table, Title, blocks_of, count, renders
+from goldpan.core.result import Piece, Table, Title, blocks_of, count, renders
 from goldpan.renderers.evaluation import by_blocks, overview
 from goldpan.renderers.llm import requests_and_cost
 from goldpan.workspace.dataset import Dataset
@@ -13,22 +13,22 @@ from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
 @renders(Dataset)
-def _dataset(result: Dataset) -> Iterator[Block]:
+def _dataset(result: Dataset) -> Iterator[Piece]:
     if result.built is not None:
         yield from blocks_of(result.built)
         return
     yield Title(result.family, f": {count(len(result), 'example')}")
     yield Table(("split", "examples"), tuple(result.splits.items()))
-    yield Line(f"In {result.path}")
+    yield f"In {result.path}"
 
 
 @renders(OpenedPage)
-def _opened(result: OpenedPage) -> Iterator[Block]:
-    yield Line(result.address)
+def _opened(result: OpenedPage) -> Iterator[Piece]:
+    yield result.address
 
 
 @renders(Evaluation)
-def _evaluated(result: Evaluation) -> Iterator[Block]:
+def _evaluated(result: Evaluation) -> Iterator[Piece]:
     yield from overview(result.runs)
     for run in result:
         for column in dict.fromkeys(result.by):
@@ -37,10 +37,8 @@ def _evaluated(result: Evaluation) -> Iterator[Block]:
 
 
 @renders(RunEstimate)
-def _estimated(result: RunEstimate) -> Iterator[Block]:
-    run = f"{result.task} by {result.model}, seed {result.seed}:"
-    if result.estimate is None:
-        yield Line(f"{run} it costs no money")
-        return
-    yield Line(run)
-    yield from requests_and_cost(result.estimate, prices="--set prices=FILE", indent="  ")
+def _estimated(result: RunEstimate) -> Iterator[Piece]:
+    cost = "" if result.estimate else " it costs no money"
+    yield f"{result.task} by {result.model}, seed {result.seed}:{cost}"
+    if result.estimate:
+        yield from requests_and_cost(result.estimate, prices="--set prices=FILE", indent="  ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
 from goldpan.core.values import Count, several
 from goldpan.workspace.opening import Group
+from goldpan.workspace.options import Project, Projects, StudioUrl
+from goldpan.workspace.repositories import dataset_directory
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
@@ -27,7 +28,7 @@ class Annotate(Group):
     def push(
         self,
         *,
-        project: str,
+        project: Project,
         form: str | None = None,
         dataset: Path | str | None = None,
         task: str | None = None,
@@ -36,7 +37,7 @@ class Annotate(Group):
         folds: int = 5,
         seed: Count = 0,
         annotators: int = 2,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
@@ -46,7 +47,6 @@ class Annotate(Group):
         Example: goldpan annotate push --project pairs --form fix-pair --dataset data
 
         Args:
-            project (NAME): A name for this round of annotation.
             form (NAME): fix-pair, question-answer, changed-file, issue-type, or a plugin's.
                 (default: made from --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
@@ -58,13 +58,10 @@ class Annotate(Group):
             folds: With --suspects, how many folds the ranking models use.
             seed: With --suspects, the seed of folds, controls and order.
             annotators: How many people annotate each subject.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.datasets.tasks.data import task_directory
-        from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
         known = self._task(task, suspects)
@@ -77,12 +74,11 @@ class Annotate(Group):
             rows = dataset_directory(layout, dataset)
         else:
             rows = task_directory(layout, known) if known else Path()
-        server = self._server(url)
-        selection = None
+        server, selection = self._server(url), None
         if known is not None and suspects is not None:
             selection = _select(known, rows, suspects, controls, folds, seed)
+        tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
         with self.lab.reporting() as reporter:
-            tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
             return push_tasks(
                 layout,
                 server,
@@ -96,7 +92,7 @@ class Annotate(Group):
             )
 
     def pull(
-        self, *, project: str, accept_configuration: bool = False, url: str | None = None
+        self, *, project: Project, accept_configuration: bool = False, url: StudioUrl = None
     ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
@@ -105,10 +101,7 @@ class Annotate(Group):
         Example: goldpan annotate pull --project pairs
 
         Args:
-            project (NAME): A name for this round of annotation.
             accept_configuration: Accept answers to a form that was changed on the server.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.pull import collect
 
@@ -122,44 +115,35 @@ class Annotate(Group):
                 accept_configuration=accept_configuration,
             )
 
-    def status(self, *, project: str) -> Progress:
+    def status(self, *, project: Project) -> Progress:
         """Show a project's progress, by annotator too.
 
         Example: goldpan annotate status --project pairs
-
-        Args:
-            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.studio.summary import progress
 
         return progress(self.lab.layout, project)
 
-    def agreement(self, *, project: str) -> Agreements:
+    def agreement(self, *, project: Project) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
 
         Example: goldpan annotate agreement --project pairs
-
-        Args:
-            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.studio.gold import measure_agreements
 
         return measure_agreements(self.lab.layout, project)
 
     def adjudicate(
-        self, *, project: str, doubts: bool = False, url: str | None = None
+        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
     ) -> PushResult:
         """Send conflicts, with both answers, to a third person.
 
         Example: goldpan annotate adjudicate --project pairs
 
         Args:
-            project (NAME): A name for this round of annotation.
             doubts: Also send subjects that people agreed on while in doubt.
-            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-                runs)
         """
         from goldpan.annotation.studio.decisions import adjudicate
 
@@ -167,7 +151,7 @@ class Annotate(Group):
         with self.lab.reporting() as reporter:
             return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
 
-    def report(self, *, project: str | Sequence[str], output: Path | str) -> AnnotationReport:
+    def report(self, *, project: Projects, output: Path | str) -> AnnotationReport:
         """Write a page on rounds of annotation: progress, agreement, confusion, disagreements.
 
         It is what a paper reports; the same figures stand as JSON beside it. It needs no server.
@@ -175,20 +159,18 @@ class Annotate(Group):
         Example: goldpan annotate report --project pairs --output appendix
 
         Args:
-            project (NAME): A round.
             output: A directory for annotation.html and annotation.json.
         """
         from goldpan.report.annotation_page import write_annotation_report
 
         return write_annotation_report(self.lab.layout, several(project), Path(output))
 
-    def export(self, *, project: str, gold: Path | str) -> GoldExport:
+    def export(self, *, project: Project, gold: Path | str) -> GoldExport:
         """Write a gold set of the labels that people decided.
 
         Example: goldpan annotate export --project pairs --gold gold.csv
 
         Args:
-            project (NAME): A round.
             gold: A CSV file of the decided labels, for goldpan evaluate labels.
         """
         from goldpan.annotation.studio.gold import export_gold
@@ -230,14 +212,12 @@ class Annotate(Group):
         return find_server(url, os.environ, self.lab.layout)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
-        from goldpan.core.storage.workspace import tasks_directory
-        from goldpan.datasets.tasks.registry import find_task
 
         if name is None:
             if suspects is not None:
                 raise UsageError("--suspects needs a task", "Give --task with --suspects")
             return None
-        return find_task(name, tasks_directory(self.lab.path))
+        return self.lab.find_task(name)
 
 
 def _select(

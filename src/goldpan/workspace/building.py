@@ -19,7 +19,7 @@ from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.values import LOCAL, Execution, Positive, file_paths, several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import DatasetName, Names, call, options_of
+from goldpan.workspace.options import DatasetName, Names, call, flat, options_of
 from goldpan.workspace.repositories import find_dataset, known_repositories, paired_layout
 
 Answer = Literal["best", "likely", "first", "all", "reviewed"]
@@ -82,7 +82,7 @@ def _family(name: str, about: str, example: str = "") -> Callable[..., Dataset]:
         )
     build_family.__name__ = name.replace("-", "_")
     build_family.__qualname__ = f"Build.{build_family.__name__}"
-    return build_family
+    return flat(build_family)
 
 
 class Build(Group):
@@ -104,6 +104,7 @@ class Build(Group):
         built: Dataset = call(self.lab, method, {**options, "repos": repos} if repos else options)
         return built
 
+    @flat
     def qa(
         self,
         *repos: str,

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
-    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub.publish import PublishResult
@@ -53,8 +52,8 @@ class Dataset(Result):
         """The content of `provenance.json`: sources, settings, versions, digests of the files."""
         self.built = built
         """The result of building it, if this program built it, which is what people see."""
-        self.workspace = workspace
-        """The workspace that it comes from, if any."""
+        self.workspace = OpenWorkspace() if workspace is None else workspace
+        """The workspace that it comes from, else the one that settings name."""
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name}: {rows:,}" for name, rows in self.splits.items())
@@ -126,7 +125,7 @@ class Dataset(Result):
             return rows
         from goldpan.audit.stored_audit import read_audit
 
-        return read_audit(self._layout, self.path).join(rows)
+        return read_audit(self.workspace.layout, self.path).join(rows)
 
     def _lacking(self) -> str:
         """Return which planned splits have no row, and the way to split that gives them some."""
@@ -195,13 +194,12 @@ class Dataset(Result):
         """
         from goldpan.audit.audit import audit_dataset
         from goldpan.audit.finding import chosen_findings
-        from goldpan.core.terminal import Reporter
         from goldpan.report.health import state_in_dataset
 
-        lab, chosen = self.workspace, chosen_findings(several(finding))
-        with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
-            result = audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
-        state_in_dataset(self._layout, self.path)
+        layout, chosen = self.workspace.layout, chosen_findings(several(finding))
+        with self.workspace.reporting() as reporter:
+            result = audit_dataset(layout, self.path, reporter, findings=chosen, most=limit)
+        state_in_dataset(layout, self.path)
         return result
 
     def export(
@@ -209,10 +207,8 @@ class Dataset(Result):
     ) -> ExportResult:
         """Write a dataset in the format that SWE-bench, Inspect, lm-eval or a trainer reads.
 
-        Each split becomes a JSON Lines file; harnesses also get a task file with a scorer. Harbor
-        gets a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;
-        others are left out and counted. Rows of SWE-bench, Inspect and lm-eval carry the findings
-        of goldpan audit, if it is of these rows.
+        SWE-bench and Harbor take only rows that goldpan verify proved; others are left out and
+        counted. docs/exports.md describes the files.
 
         Example: goldpan export qa --to inspect --output qa-inspect
 
@@ -230,7 +226,7 @@ class Dataset(Result):
         if to not in get_args(ExportName):
             raise unknown_name("format", to, get_args(ExportName))
         path = self.path.absolute()
-        audit = find_audit(self._layout, self.path)
+        audit = find_audit(self.workspace.layout, self.path)
         name = self.family if _COMMIT.fullmatch(path.name) else path.name
         return export_dataset(
             self.path,
@@ -271,11 +267,9 @@ class Dataset(Result):
             overwrite: Replace what the Hub has under that name.
             dry_run: Only check, and say what would be sent.
         """
-        from goldpan.core.terminal import Reporter
         from goldpan.datasets.hub.publish import publish
 
-        reporter = Reporter(quiet=True) if self.workspace is None else self.workspace.reporting()
-        with reporter:
+        with self.workspace.reporting() as reporter:
             return publish(
                 self.path,
                 repo_id,
@@ -286,16 +280,6 @@ class Dataset(Result):
                 reporter=reporter,
                 allowed_licenses=several(allow_license) or None,
             )
-
-    @property
-    def _layout(self) -> WorkspaceLayout:
-        """The layout of the workspace that it comes from, else of the one that settings name."""
-        from goldpan.core.settings.config import load_settings
-        from goldpan.core.storage.workspace import WorkspaceLayout
-
-        if self.workspace is not None:
-            return self.workspace.layout
-        return WorkspaceLayout(load_settings({}, with_tokens=False).workspace)
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths
@@ -334,24 +318,18 @@ def _fetch(repo_id: str) -> Path:
     call = HubCall(repo_id, endpoint(), get_token())
     api = open_hub(call.token)
     again = "Check the network, or give the directory of a dataset on this machine"
-
-    def fetch(name: str) -> Path:
-        with explained(call, f"fetching {name}", again), quiet():
-            return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=commit))
-
-    with explained(call, f"looking for the dataset {repo_id}", again):
+    with explained(call, f"fetching the dataset {repo_id}", again), quiet():
         commit = api.dataset_info(repo_id).sha
         try:
-            with quiet():
-                api.hf_hub_download(repo_id, PROVENANCE, repo_type="dataset", revision=commit)
+            found = api.hf_hub_download(repo_id, PROVENANCE, repo_type="dataset", revision=commit)
         except EntryNotFoundError:
             raise DatasetError(
                 f"{repo_id} on {call.host} holds no {PROVENANCE}",
                 "Give a dataset that goldpan publish sent, or load it with datasets.load_dataset",
             ) from None
-    directory = fetch(PROVENANCE).parent
-    for name in read_provenance(directory)["files"]:
-        fetch(str(name))
+        directory = Path(found).parent
+        names = [str(name) for name in read_provenance(directory)["files"]]
+        api.snapshot_download(repo_id, repo_type="dataset", revision=commit, allow_patterns=names)
     return directory
 
 

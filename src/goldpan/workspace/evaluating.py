@@ -14,11 +14,19 @@ from cyclopts.validators import Number
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import LOCAL, Execution, Positive, several
-from goldpan.workspace import comparing, labeling, verifying
-from goldpan.workspace.comparing import suite_members
+from goldpan.workspace import labeling, reporting, verifying
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import Changes, DatasetName, DatasetNames, Names, Seeds
+from goldpan.workspace.options import (
+    Changes,
+    DatasetNames,
+    ModelNames,
+    Names,
+    Rows,
+    Seeds,
+    TaskNames,
+    flat,
+)
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
@@ -31,10 +39,11 @@ if TYPE_CHECKING:
 class Evaluate(Group):
     """Score models on tasks; predictions are stored, and metrics are computed from them alone."""
 
+    @flat
     def run(
         self,
         *,
-        task: Names = (),
+        task: TaskNames = (),
         suite: str | None = None,
         dataset: DatasetNames = (),
         model: Names = ("majority",),
@@ -66,11 +75,10 @@ class Evaluate(Group):
             settings: A setting of the model.
             ablate (PART): Leave a part out of the input: title, body, pull_title, pull_body, tree
                 or file_before.
-            hold_out (COLUMN): Test on groups that are not in train. COLUMN, such as document, holds
-                out a fifth of its values; COLUMN:1 to COLUMN:4 hold out the other fifths,
-                COLUMN=VALUE one value, and COLUMN:each, such as repo:each, every value in turn.
-            by (COLUMN): Score by a column, such as document. Scores by
-                repo are always included, and by place-in-issue where goldpan audit told it.
+            hold_out (COLUMN): Test on groups that are not in train: COLUMN, such as document, for a
+                fifth of its values, COLUMN:1 to COLUMN:4 for the others, COLUMN=VALUE for one, and
+                COLUMN:each, such as repo:each, for every value in turn.
+            by (COLUMN): Score by a column, such as document, beside repo and place-in-issue.
             dry_run: Only estimate what paid models would cost.
             execution: Where runs are done, each by itself; models behind an endpoint are asked from
                 this machine.
@@ -114,27 +122,16 @@ class Evaluate(Group):
         return Evaluation(finished, failures, plan.by)
 
     def score(
-        self,
-        *,
-        task: Names = (),
-        model: Names = (),
-        dataset: DatasetName | None = None,
-        by: Names = (),
+        self, *, task: TaskNames = (), model: ModelNames = (), dataset: Rows = None, by: Names = ()
     ) -> Evaluation:
         """Recompute the scores of finished runs from their predictions; no model is run.
 
         Example: goldpan evaluate score --task issue_type
 
         Args:
-            task (NAME): A task. (default: all)
-            model (NAME): A model. (default: all)
-            dataset (DATASET): The rows: a dataset by its name or directory.
-                (default: WORKSPACE/datasets)
             by (COLUMN): Score by a column, such as document.
         """
-        from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.data import task_directory
-        from goldpan.datasets.tasks.registry import find_task
         from goldpan.evaluation.record import read_runs
         from goldpan.evaluation.run import rescore
         from goldpan.evaluation.task_input import (
@@ -151,7 +148,7 @@ class Evaluate(Group):
         rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
         results = []
         for run in read_runs(layout, tasks=several(task), models=several(model)):
-            known = find_task(run.task, tasks_directory(self.lab.path))
+            known = self.lab.find_task(run.task)
             files = files_to_score(layout, known, run.data_hash, rows)
             data, by = None, columns
             folder = rows or task_directory(layout, known)
@@ -167,20 +164,12 @@ class Evaluate(Group):
         return Evaluation(results, by=columns)
 
     def lengths(
-        self, *, task: Names = (), model: Names = (), dataset: DatasetName | None = None
+        self, *, task: TaskNames = (), model: ModelNames = (), dataset: Rows = None
     ) -> Results[LengthScores]:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
         Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
-
-        Args:
-            task (NAME): A task. (default: all)
-            model (NAME): A model. (default: all)
-            dataset (DATASET): The rows: a dataset by its name or directory.
-                (default: WORKSPACE/datasets)
         """
-        from goldpan.core.storage.workspace import tasks_directory
-        from goldpan.datasets.tasks.registry import find_task
         from goldpan.evaluation.record import LengthScores, read_runs
         from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
@@ -189,7 +178,7 @@ class Evaluate(Group):
         rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
         measured = []
         for stored in read_runs(layout, tasks=several(task), models=several(model)):
-            known = find_task(stored.task, tasks_directory(self.lab.path))
+            known = self.lab.find_task(stored.task)
             task_input = scored_input(layout, known, stored.data_hash, rows)
             thirds = score_by_length(
                 known,
@@ -201,7 +190,7 @@ class Evaluate(Group):
             measured.append(LengthScores(stored, thirds))
         return Results(measured)
 
-    compare = comparing.compare
+    compare = reporting.compare
 
     def finetune(
         self,
@@ -216,7 +205,7 @@ class Evaluate(Group):
         workers: Positive = 1,
         lora: bool = False,
         settings: Changes | None = None,
-        dataset: DatasetName | None = None,
+        dataset: Rows = None,
     ) -> Evaluation:
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
@@ -234,34 +223,30 @@ class Evaluate(Group):
             workers: Processes, one per GPU.
             lora: Train low-rank adapters instead of the whole model.
             settings: Another setting; docs/reference/models.md lists those of fine-tuning.
-            dataset (DATASET): The rows: a dataset by its name or directory.
-                (default: WORKSPACE/datasets)
         """
         from goldpan.evaluation.models.finetuned import NAME
-        from goldpan.workspace.runs import Evaluation, plan_runs
+        from goldpan.workspace.runs import Evaluation
 
-        self.lab.settings.trust.require("plugins")
-        chosen: dict[str, Any] = {
-            **({} if deepspeed is None else {"deepspeed": deepspeed}),
-            "processes": workers,
-            "lora": lora,
-            "download": download,
-            **({} if epochs is None else {"epochs": epochs, "word_epochs": epochs}),
-            **(settings or {}),
-        }
+        chosen: dict[str, Any] = {"processes": workers, "lora": lora, "download": download}
+        if deepspeed is not None:
+            chosen["deepspeed"] = deepspeed
+        if epochs is not None:
+            chosen |= {"epochs": epochs, "word_epochs": epochs}
         runs: list[RunRecord] = []
+        failures: list[GoldpanError] = []
         for weight in several(weights):
-            plan = plan_runs(
-                self.lab,
-                several(task),
-                None if dataset is None else dataset_directory(self.lab.layout, dataset),
-                models=(NAME,),
-                seeds=(seed,) if isinstance(seed, int) else tuple(seed),
-                settings={**chosen, "weights": weight},
+            done = self.run(
+                task=task,
+                dataset=() if dataset is None else dataset,
+                model=NAME,
+                seed=seed,
                 protocol=protocol,
+                settings={**chosen, **(settings or {}), "weights": weight},
             )
-            runs += [planned.run() for planned in plan]
-        return Evaluation(runs)
+            assert isinstance(done, Evaluation)
+            runs += done.runs
+            failures += done.failures
+        return Evaluation(runs, failures)
 
     resolved = verifying.resolved
     labels = labeling.labels
@@ -302,12 +287,11 @@ class Evaluate(Group):
 
     def _members(self, suite: str) -> list[str]:
         """Return the tasks of a suite whose rows are in the workspace."""
-        from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.data import task_directory
         from goldpan.datasets.tasks.registry import load_tasks
 
         layout = self.lab.layout
-        members = suite_members(load_tasks(tasks_directory(layout.root)), suite)
+        members = reporting.suite_members(load_tasks(self.lab.own_tasks), suite)
         present = [task.name for task in members if task_directory(layout, task).exists()]
         if not present:
             raise UsageError(

@@ -10,26 +10,25 @@ from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
-from goldpan.workspace.options import Changes
+from goldpan.workspace.options import Changes, Profile, Rules, flat
 from goldpan.workspace.repositories import known_repositories, paired_layout
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.run import ReviewResult
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
-    from goldpan.filters.profile import Profile
+    from goldpan.filters.profile import Profile as FilterProfile
     from goldpan.lineage.explain import Explanation
 
 
+@flat
 def filter(
     self: OpenWorkspace,
     *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
+    profile: Profile = "default",
+    rules: Rules = "default",
     settings: Changes | None = None,
     rejects: Path | str | None = None,
     list: bool = False,
@@ -44,9 +43,6 @@ def filter(
     Example: goldpan filter --profile verified
 
     Args:
-        profile (NAME): default, verified, or the path of your own .toml file;
-            the name of that, too, once it was used.
-        rules (NAME): The rules whose pairs to judge: default, unconfirmed, landed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
@@ -77,8 +73,8 @@ def filter(
 def funnel(
     self: OpenWorkspace,
     *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
+    profile: Profile = "default",
+    rules: Rules = "default",
     settings: Changes | None = None,
     output: Path | str | None = None,
 ) -> Funnels:
@@ -87,8 +83,6 @@ def funnel(
     Example: goldpan funnel --profile verified --output funnel.svg
 
     Args:
-        profile (NAME): The profile whose verdicts to count.
-        rules (NAME): The rules whose pairs to count: default, unconfirmed, landed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`.
         output: Also draw the funnel, to a .svg, .png or .html file.
     """
@@ -103,7 +97,7 @@ def funnel(
     return funnels
 
 
-def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explanation:
+def why(self: OpenWorkspace, subject: str, *, rules: Rules = "default") -> Explanation:
     """Explain an issue, pull request or discussion: references, pairs, verdicts, raw replies.
 
     Example: goldpan why numpy/numpy#12345
@@ -111,34 +105,11 @@ def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explana
     Args:
         subject (OWNER/NAME#NUMBER): The issue, pull request or discussion, or its address on
             GitHub.
-        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, landed, or a
-            plugin's.
     """
     from goldpan.lineage.explain import explain
 
     layout = existing(self.layout)
     return explain(paired_layout(layout, layout.repositories("tables"), rules), subject)
-
-
-def near_duplicates(
-    self: OpenWorkspace, profile: str | Path = "default", *, execution: Execution = LOCAL
-) -> pa.Table:
-    """Find the near duplicates among all issues of the workspace, as `filter` uses them.
-
-    A row each issue that has one (docs/filtering.md). They are found anew when an issue changed.
-    """
-    from goldpan.filters.clusters import workspace_duplicates
-    from goldpan.filters.stored import find_profile
-
-    layout = existing(self.layout)
-    chosen = find_profile(layout, layout.repositories("tables"), str(profile))
-    with self.reporting() as reporter:
-        return workspace_duplicates(
-            layout,
-            chosen.settings["near-duplicates"],
-            reporter,
-            execution.with_workers(self.settings.processes),
-        )
 
 
 def choose_profile(
@@ -147,7 +118,7 @@ def choose_profile(
     profile: str | Path,
     rules: str,
     settings: Changes | None = None,
-) -> tuple[WorkspaceLayout, list[str], Profile]:
+) -> tuple[WorkspaceLayout, list[str], FilterProfile]:
     """Return the paths by pairing rules, the repositories, and the profile that judges them.
 
     Raises as `known_repositories` and `find_profile` do.
@@ -162,8 +133,8 @@ def choose_profile(
 def review(
     self: OpenWorkspace,
     *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
+    profile: Profile = "default",
+    rules: Rules = "default",
     model: str | Sequence[str] = (),
     base_url: str | None = None,
     settings_file: Path | str | None = None,
@@ -183,8 +154,6 @@ def review(
     Example: goldpan review --model gpt-4o --dry-run
 
     Args:
-        profile (NAME): The profile whose verdicts say what is kept.
-        rules (NAME): The rules whose pairs to review: default, unconfirmed, landed, or a plugin's.
         model (NAME): A model to ask.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
         settings_file: A TOML file: models, prices and the like (docs/filtering.md).
@@ -197,11 +166,15 @@ def review(
         calibrate (PROJECT): Compare earlier reviews with people's verdicts: an annotation
             project's name, or a Parquet file.
     """
+    from goldpan.annotation.review.calibration import calibrate_reviews
     from goldpan.annotation.review.request import load_review_settings
     from goldpan.annotation.review.run import run_review
 
+    layout, names, chosen = choose_profile(self, repos, profile, rules)
     if calibrate is not None:
-        return _calibrations(self, repos, profile, rules, str(calibrate))
+        pulled = layout.root / "annotations" / str(calibrate) / "verdicts.parquet"
+        people = pulled if pulled.exists() else Path(calibrate)
+        return calibrate_reviews(layout, names, chosen.name, people)
     options = {
         "models": several(model) or None,
         "base_url": base_url,
@@ -215,17 +188,4 @@ def review(
     reviewing = load_review_settings(file, {**(settings or {}), **stated})
     self.settings.trust.require("plugins")
     with self.reporting() as reporter:
-        layout, names, chosen = choose_profile(self, repos, profile, rules)
         return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
-
-
-def _calibrations(
-    self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
-) -> Results[Calibration]:
-    """Return how models' verdicts fare beside people's, by language and by signal."""
-    from goldpan.annotation.review.calibration import calibrate_reviews
-
-    layout, names, chosen = choose_profile(self, repos, profile, rules)
-    pulled = layout.root / "annotations" / people / "verdicts.parquet"
-    file = pulled if pulled.exists() else Path(people)
-    return calibrate_reviews(layout, names, chosen.name, file)

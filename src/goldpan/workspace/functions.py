@@ -70,9 +70,6 @@ def contamination(
 ) -> ContaminationResult:
     """Find the rows of a dataset that also occur in other data, such as a benchmark.
 
-    Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
-    issue or commit. The result says what this cannot detect.
-
     Example: goldpan contamination code-edit --against swe-bench.parquet
 
     Args:
@@ -124,8 +121,9 @@ def apply_edit(
 
 def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> OpenWorkspace:
     """Return the workspace that is named, else the dataset's own."""
-    own = dataset.workspace if isinstance(dataset, Dataset) else None
-    return OpenWorkspace(workspace) if own is None or workspace is not None else own
+    if workspace is None and isinstance(dataset, Dataset):
+        return dataset.workspace
+    return OpenWorkspace(workspace)
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:

@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import Count, Positive, file_paths
 from goldpan.workspace.opening import Group
-from goldpan.workspace.options import DatasetName
+from goldpan.workspace.options import DatasetName, Rows, StudioUrl
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
@@ -32,16 +32,13 @@ def labels(
     reader: str = "first",
     output: Path | str | None = None,
     studio: str | None = None,
-    url: str | None = None,
+    url: StudioUrl = None,
 ) -> Results[GoldScore]:
     """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 
     With --sample, rows drawn by --seed are judged in the terminal, a number each, or in Label
-    Studio. What is judged is kept at once, and the same command goes on with what is left. goldpan
-    build --gold puts the result on the card.
-
-    A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
-    or changed_path. Rows that it does not label are ignored.
+    Studio; the same command goes on with what is left. docs/labels.md has the columns of a gold
+    set.
 
     Example: goldpan evaluate labels qa --gold answers.csv
 
@@ -52,13 +49,11 @@ def labels(
         sample: Read this many rows.
         seed: With --sample, the seed that draws them.
         subjects: With --sample, which rows are drawn: best-informed draws more of those of which
-            stored reviews by models leave more doubt, and weights the estimate by their votes.
+            stored reviews leave more doubt.
         reader (NAME): With --sample, who reads; each reader judges the same rows.
         output: With --sample, the CSV file of the judgments. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
             what its annotators said.
-        url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
-            runs)
     """
     data, golds = find_dataset(self.lab, dataset), file_paths(gold)
     if (sample is None) == (not golds):
@@ -96,7 +91,7 @@ def label_errors(
     self: Group,
     *,
     task: str,
-    dataset: DatasetName | None = None,
+    dataset: Rows = None,
     folds: int = 5,
     seed: Count = 0,
     limit: Count = 20,
@@ -111,21 +106,17 @@ def label_errors(
 
     Args:
         task (NAME): A classification task.
-        dataset (DATASET): The rows: a dataset by its name or directory.
-            (default: WORKSPACE/datasets)
         folds: How many models to train, each leaving out a share of the rows.
         seed: Seed of the folds.
         limit: At most this many rows are listed.
         output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
     """
-    from goldpan.core.storage.workspace import tasks_directory
     from goldpan.datasets.table_files import check_form
     from goldpan.datasets.tasks.data import task_directory
-    from goldpan.datasets.tasks.registry import find_task
     from goldpan.evaluation.label_errors import find_label_errors, write_ranked
     from goldpan.evaluation.task_input import read_task_input
 
-    known = find_task(task, tasks_directory(self.lab.path))
+    known = self.lab.find_task(task)
     rows = (
         task_directory(self.lab.layout, known)
         if dataset is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,10 @@ from cyclopts import Parameter
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.core.settings.config import Included, Via
+from goldpan.core.settings.config import Included, Via, repository_name
 from goldpan.core.values import LOCAL, Execution
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import Switch
+from goldpan.workspace.options import Switch, flat
 from goldpan.workspace.repositories import (
     absolute_layout,
     known_repositories,
@@ -27,6 +27,7 @@ from goldpan.workspace.repositories import (
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.miners.gharchive.mine import ArchiveResult
+    from goldpan.miners.github.cost import CostEstimate
     from goldpan.miners.history.revisions import FetchedHistory
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
@@ -64,6 +65,7 @@ _AS_SET = Asking()
 class Mine(Group):
     """Mine repositories, or the events of all public ones from GH Archive."""
 
+    @flat
     def __call__(
         self,
         *repos: str,
@@ -91,6 +93,7 @@ class Mine(Group):
             dry_run: Only predict the cost.
         """
         from goldpan.datasets.licenses import stated_license
+        from goldpan.miners.backup import mine_backup
         from goldpan.miners.mine import MineResult
 
         if asking != _AS_SET:
@@ -104,60 +107,50 @@ class Mine(Group):
             raise UsageError("--license applies to one repository", "Give exactly one --repo")
         stated = stated_license(license)
         if from_backup is None:
-            return Results(self._predicted(names) if dry_run else self._mined(names, stated))
+            return self._asked(names, stated, dry_run)
         if len(names) != 1:
             raise UsageError("A backup holds one repository", "Give exactly one --repo")
         if dry_run:
             raise UsageError("--from-backup sends no requests to predict", "Leave out --dry-run")
-        from goldpan.miners.backup import mine_backup
-
         with self.lab.reporting() as reporter:
             backup, name = Path(from_backup), names[0]
             coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
         return Results([MineResult(name, "backup", coverage=coverage)])
 
-    def _mined(self, names: Sequence[str], license: str | None) -> list[MineResult]:
-        """Mine repositories; the progress of one alone does not begin with its name."""
-        from goldpan.miners.mine import mine
-        from goldpan.miners.mine_many import mine_many
+    def _asked(
+        self, names: Sequence[str], license: str | None, dry_run: bool
+    ) -> Results[MineResult]:
+        """Ask GitHub; the progress of one repository alone does not begin with its name."""
+        from goldpan.miners.github.announced import chosen_path
+        from goldpan.miners.mine import MineResult, mine
+        from goldpan.miners.mine_many import mine_many, predict_many
 
         settings = self.lab.github
+        outcomes: Mapping[str, MineResult | CostEstimate | GoldpanError]
         with self.lab.reporting() as reporter:
-            if len(names) == 1:
+            if dry_run:
+                outcomes = predict_many(settings, names, reporter)
+            elif len(names) > 1:
+                mined = mine_many(settings, names, reporter)
+                outcomes = {name: mined[name.lower()] for name in names}
+            else:
                 try:
-                    return [mine(settings, names[0], reporter, license=license)]
+                    outcomes = {names[0]: mine(settings, names[0], reporter, license=license)}
                 except UsageError:
                     raise
                 except GoldpanError as error:
-                    return [self._failed(names[0], error)]
-            outcomes = mine_many(settings, names, reporter)
-        found = {name: outcomes[name.lower()] for name in names}
-        return [
-            self._failed(name, outcome) if isinstance(outcome, GoldpanError) else outcome
-            for name, outcome in found.items()
-        ]
+                    outcomes = {names[0]: error}
+        via = chosen_path(settings)
+        found = []
+        for name, outcome in outcomes.items():
+            if isinstance(outcome, GoldpanError):
+                outcome = MineResult(name, via, failure=outcome)
+            elif not isinstance(outcome, MineResult):
+                outcome = MineResult(name, via, predicted=outcome)
+            found.append(outcome)
+        return Results(found)
 
-    def _predicted(self, names: Sequence[str]) -> list[MineResult]:
-        from goldpan.miners.github.announced import chosen_path
-        from goldpan.miners.mine import MineResult
-        from goldpan.miners.mine_many import predict_many
-
-        with self.lab.reporting() as reporter:
-            predicted = predict_many(self.lab.github, names, reporter)
-        via = chosen_path(self.lab.github)
-        return [
-            self._failed(name, outcome)
-            if isinstance(outcome, GoldpanError)
-            else MineResult(name, via, predicted=outcome)
-            for name, outcome in predicted.items()
-        ]
-
-    def _failed(self, name: str, error: GoldpanError) -> MineResult:
-        from goldpan.miners.github.announced import chosen_path
-        from goldpan.miners.mine import MineResult
-
-        return MineResult(name, chosen_path(self.lab.github), failure=error)
-
+    @flat
     def gharchive(
         self,
         *,
@@ -202,6 +195,7 @@ class Mine(Group):
             return mine_archive(settings, request, reporter)
 
 
+@flat
 def normalize(
     self: OpenWorkspace, *repos: str, license: str | None = None, execution: Execution = LOCAL
 ) -> TableCounts:
@@ -229,14 +223,12 @@ def clone(
     *repos: str,
     source: str | Path | None = None,
     network: Switch | None = None,
-    execution: Execution = LOCAL,
 ) -> Results[FetchedHistory]:
     """Fetch the code's history, and find the states before and after each pull request.
 
     Only the files that merged or paired pull requests change are fetched, in large batches. Run
-    it again after goldpan mine and goldpan pair. What GitHub is asked for is asked from this
-    machine, where the tokens are, whatever the engine. With --source, a repository that was not
-    mined is cloned alone: a submodule of another, say, for goldpan verify.
+    it again after goldpan mine and goldpan pair. With --source, a repository that was not mined is
+    cloned alone: a submodule of another, say, for goldpan verify.
 
     Example: goldpan clone --repo numpy/numpy
 
@@ -245,59 +237,33 @@ def clone(
             repositories, put {owner} and {name} in it.
         network: Fetch files that a partial clone lacks. (default: unless --source is local)
     """
-    from goldpan.core.settings.config import repository_name
     from goldpan.git.remote import find_remote, source_of
     from goldpan.miners.history.revisions import fetch_histories
 
-    origin = None if source is None else str(source)
-    if origin is not None and repos:
-        names = list(dict.fromkeys(map(repository_name, repos)))
-    else:
+    if source is None or not repos:
         names = known_repositories(self.layout, repos, "tables")
-    if origin is not None and len({source_of(origin, name) for name in names}) < len(names):
-        find_remote(names[0], source_of(origin, names[0]))
+    else:
+        names = list(dict.fromkeys(map(repository_name, repos)))
+    settings, origin = self.settings, None if source is None else str(source)
+    sources = [origin and source_of(origin, name) for name in names]
+    remotes = [
+        find_remote(name, one, None, settings.git_host)
+        for name, one in zip(names, sources, strict=True)
+    ]
+    if origin is not None and len(set(sources)) < len(names):
         raise UsageError(
             f"--source {origin} holds one repository",
             "Write {owner} and {name} where their names stand, or give exactly one --repo",
         )
-    histories: dict[str, FetchedHistory] = {}
-
-    def is_local(name: str) -> bool:
-        if origin is None:
-            return False
-        return find_remote(name, source_of(origin, name), None, self.settings.git_host).is_local
-
-    if origin is not None and (execution.engine != "local" or execution.address) and not network:
-        sent = [name for name in names if network is False or is_local(name)]
-        shared = origin if "://" in origin else str(Path(origin).absolute())
-        work = partial(_clone_there, absolute_layout(self.layout), shared)
-        fetched = map_repositories(work, sent, execution)
-        histories |= zip(sent, fetched, strict=True)
-    remaining = [name for name in names if name not in histories]
-    needs_token = network or not all(is_local(name) for name in remaining)
-    settings = self.github if needs_token else self.settings
+    if network or not all(remote.is_local for remote in remotes):
+        settings = self.github
     with self.reporting() as reporter:
-        fetched = fetch_histories(
-            settings, self.layout, remaining, reporter, source=origin, network=network
+        return Results(
+            fetch_histories(settings, self.layout, names, reporter, source=origin, network=network)
         )
-    histories |= zip(remaining, fetched, strict=True)
-    return Results(histories[name] for name in names)
 
 
-def _clone_there(layout: WorkspaceLayout, source: str, repo: str) -> FetchedHistory:
-    """Read a local source on a machine that needs no token, with the settings of the workspace."""
-    from goldpan.core.settings.config import load_settings
-    from goldpan.core.terminal import Reporter
-    from goldpan.git.remote import source_of
-    from goldpan.miners.history.revisions import fetch_history
-
-    settings = load_settings({"workspace": layout.root}, with_tokens=False)
-    quiet = Reporter(quiet=True)
-    return fetch_history(
-        settings, layout, repo, quiet, source=source_of(source, repo), network=False
-    )
-
-
+@flat
 def pair(
     self: OpenWorkspace, *repos: str, rules: str = "default", execution: Execution = LOCAL
 ) -> Results[PairResult]:

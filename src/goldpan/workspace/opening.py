@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.settings.config import Included, Settings, Via, load_settings
-from goldpan.core.storage.workspace import WorkspaceLayout, use_tasks
+from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory, use_tasks
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.terminal import Reporter
+    from goldpan.datasets.tasks.task import Task
 
 
 class OpenWorkspace:
@@ -35,26 +36,17 @@ class OpenWorkspace:
         workers: int | None = None,
         tasks: Path | str | None = None,
     ) -> None:
-        """Open a workspace.
+        """Take a workspace, which is opened when it is first worked in: that costs nothing.
 
-        Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
-        these arguments.
+        The other settings are those of ``goldpan.toml`` in the workspace, which come first, then
+        those of the environment, then these.
 
         Args:
             path: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
             progress: Show progress on standard error.
-            api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
-            via: Which API to mine through; auto is GraphQL with a token and REST without.
-            since (DATE): Only entries updated since this date, such as 2024-08-01.
-            include: What to mine beside issues and pull requests.
-            concurrency: How many requests to send at once. (default: 4)
-            at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
-                fewer if memory is short)
-            patience (TIME): How long to wait while GitHub is down, such as 30m. (default: 1h)
-            workers: Processes that turn raw replies into tables. (default: one per core)
             tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
         """
-        opening = {
+        self._opening: dict[str, Any] = {
             "workspace": path,
             "api_url": api_url,
             "via": via,
@@ -65,21 +57,9 @@ class OpenWorkspace:
             "patience": patience,
             "workers": workers,
         }
-        self._keep(opening, progress, None if tasks is None else Path(tasks))
-        _ = self.layout
-
-    def _keep(self, opening: dict[str, Any], progress: bool, tasks: Path | None) -> None:
-        self._opening, self._tasks, self.shows_progress = opening, tasks, progress
-        self.given = frozenset(name for name, value in opening.items() if value is not None)
-
-    @classmethod
-    def lazily(
-        cls, path: Path | None = None, *, progress: bool = False, tasks: Path | None = None
-    ) -> Self:
-        """Return a workspace that is opened when it is first worked in, which costs nothing."""
-        lab = cls.__new__(cls)
-        lab._keep({"workspace": path}, progress, tasks)
-        return lab
+        self._tasks, self.shows_progress = tasks, progress
+        self.given = {name for name, value in self._opening.items() if value is not None}
+        """The names of the settings that are given here."""
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.path)!r})"
@@ -104,7 +84,7 @@ class OpenWorkspace:
     def layout(self) -> WorkspaceLayout:
         """The paths of the workspace's files."""
         layout = WorkspaceLayout(self.settings.workspace)
-        use_tasks(layout.root, self._tasks)
+        use_tasks(layout.root, None if self._tasks is None else Path(self._tasks))
         return layout
 
     @property
@@ -115,14 +95,10 @@ class OpenWorkspace:
     def opened(self, path: Path | str | None = None, **settings: Any) -> Self:
         """Return the workspace with other settings, or another one at a path, opened as this is."""
         given = {name: value for name, value in settings.items() if value not in (None, ())}
-        named = self._opening | given | ({} if path is None else {"workspace": path})
-        opening = {name: value for name, value in named.items() if value is not None}
-        return type(self)(
-            opening.pop("workspace", None),
-            progress=self.shows_progress,
-            tasks=self._tasks,
-            **opening,
-        )
+        opening = self._opening | given
+        opening["include"] = opening["include"] or ()
+        named = opening.pop("workspace")
+        return type(self)(path or named, progress=self.shows_progress, tasks=self._tasks, **opening)
 
     def push(self) -> int:
         """Store what changed in a workspace at an address; return the number of files.
@@ -137,6 +113,17 @@ class OpenWorkspace:
 
     def __exit__(self, *_: object) -> None:
         self.push()
+
+    @property
+    def own_tasks(self) -> Path:
+        """The directory of tasks of one's own."""
+        return tasks_directory(self.path)
+
+    def find_task(self, name: str) -> Task:
+        """Return a task by its name; raises `UsageError` that offers the nearest."""
+        from goldpan.datasets.tasks.registry import find_task
+
+        return find_task(name, self.own_tasks)
 
     def repositories(self) -> list[str]:
         """Return the repositories that have tables, sorted."""

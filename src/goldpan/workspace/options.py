@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
 from types import MethodType, NoneType, UnionType
@@ -18,6 +18,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -38,6 +39,7 @@ from goldpan.workspace.repositories import find_dataset
 if TYPE_CHECKING:  # it takes long to import
     from annotated_types import Interval
 
+F = TypeVar("F", bound=Callable[..., Any])
 _DATASET = "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub."
 _FROM_PROGRAM = ("workspace", "progress")
 """Parameters that options of the program give."""
@@ -64,13 +66,14 @@ def _paths(_: type, tokens: Sequence[Token]) -> list[Path]:
     return [Path(token.value) for token in tokens]
 
 
-def _shown_default(value: Any) -> str | None:
+def shown_default(value: Any) -> str | None:
+    """Return a default as help shows it; None where help says it in words, or need not."""
     if value in (None, (), "", False, True):
         return None
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-AS_OPTIONS = Parameter(negative_bool=(), negative_iterable=(), show_default=_shown_default)
+AS_OPTIONS = Parameter(negative_bool=(), negative_iterable=(), show_default=shown_default)
 """How options are read and shown where nothing else is said of them."""
 Names = str | Sequence[str]
 """One name, or several."""
@@ -95,11 +98,65 @@ Changes = Annotated[
     ),
 ]
 """Settings by name."""
+Profile = Annotated[
+    str | Path,
+    Parameter(
+        metavar="NAME",
+        help="The profile whose verdicts count: default, verified, or your own .toml file.",
+    ),
+]
+Rules = Annotated[
+    str,
+    Parameter(
+        metavar="NAME",
+        help="The rules whose pairs count: default, unconfirmed, landed, or a plugin's.",
+    ),
+]
+TaskNames = Annotated[Names, Parameter(metavar="NAME", help="A task. (default: all)")]
+ModelNames = Annotated[Names, Parameter(metavar="NAME", help="A model. (default: all)")]
+Rows = Annotated[
+    str | Path | Dataset | None,
+    Parameter(
+        metavar="DATASET",
+        accepts_keys=False,
+        help="The rows: a dataset by its name or directory. (default: WORKSPACE/datasets)",
+    ),
+]
+"""The dataset that holds the rows of a task."""
+Project = Annotated[str, Parameter(metavar="NAME", help="A name for this round of annotation.")]
+Projects = Annotated[str | Sequence[str], Parameter(metavar="NAME", help="A round.")]
+StudioUrl = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        help="Label Studio. (default: LABEL_STUDIO_URL, or the one that annotate serve runs)",
+    ),
+]
 _OF_SEEDS = Number(gte=0, lt=2**32)
 Seed = Annotated[int, Parameter(validator=_OF_SEEDS)]
 Seeds = Annotated[int | Sequence[int], Parameter(validator=_OF_SEEDS)]
 Switch = Annotated[bool, Parameter(negative_bool="no-")]
 """A flag that is on, or as a command finds, unless ``--no-NAME`` is given."""
+
+
+def flat(method: F) -> F:
+    """Have a method take the fields of its groups of options, too, as the command line gives them.
+
+    So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`.
+    """
+    parameters = inspect.signature(method).parameters.values()
+    groups = {item.name: item.default for item in parameters if is_dataclass(item.default)}
+    group_of = {one.name: name for name, group in groups.items() for one in fields(group)}
+
+    @wraps(method)
+    def called(*words: Any, **options: Any) -> Any:
+        for name in options.keys() & group_of.keys():
+            group = group_of[name]
+            given = {name: options.pop(name)}
+            options[group] = replace(options.get(group, groups[group]), **given)
+        return method(*words, **options)
+
+    return called  # type: ignore[return-value]
 
 
 def declared(lab: OpenWorkspace | None, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,20 +249,9 @@ class Option:
         return any(get_origin(member) is Mapping for member in _members(self.hint))
 
     @property
-    def is_flag(self) -> bool:
-        """True where it takes no value."""
-        return self.typed is bool
-
-    @property
     def is_required(self) -> bool:
         """True where it has no default."""
         return self.default is inspect.Parameter.empty
-
-    @property
-    def about(self) -> str:
-        """Its help, with the default."""
-        default = None if self.is_required else _shown_default(self.default)
-        return self.help if default is None else f"{self.help} [default: {default}]"
 
 
 def options_of(method: Callable[..., Any]) -> tuple[Option, ...]:
@@ -230,10 +276,9 @@ def read_options(command: Callable[..., Any]) -> Iterator[Option]:
     app.default(command)
     for argument in app.assemble_argument_collection(parse_docstring=True):
         info, parameter = argument.field_info, argument.parameter
-        if parameter.show is False:
-            continue
         if argument.children:
             group = info.name
+        if argument.children or parameter.show is False:
             continue
         checks: Any = parameter.validator
         limits = (
@@ -265,17 +310,10 @@ def options_of_group(kind: type[Any], name: str = "") -> tuple[Option, ...]:
 
 def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Call a method with values by name, those of a group of options, too."""
-    given, groups = dict(values), dict[str, dict[str, Any]]()
-    words = []
-    for option in options_of(method):
-        if option.group and option.name in given:
-            groups.setdefault(option.group, {})[option.name] = given.pop(option.name)
-        elif option.kind == "argument" and option.name in given:
-            words.append(given.pop(option.name))
-    command = declared(lab, method)
-    hints = get_type_hints(command)
-    made = {name: hints[name](**of_group) for name, of_group in groups.items()}
-    return command(*words, **given, **made)
+    given = dict(values)
+    arguments = [option.name for option in options_of(method) if option.kind == "argument"]
+    words = [given.pop(name) for name in arguments if name in given]
+    return declared(lab, flat(method))(*words, **given)
 
 
 def summary_of(documented: object) -> str:
@@ -286,11 +324,9 @@ def summary_of(documented: object) -> str:
 def placeholder(hint: Any, metavar: str | None = None) -> str:
     """Return what stands for a value in help; choices are told."""
     single = single_type(hint)
-    known = metavar or _PLACEHOLDERS.get(single, "")
-    if get_origin(single) is Literal and not metavar:
-        known = "|".join(map(str, get_args(single)))
+    known = metavar or "|".join(map(str, get_args(single))) or _PLACEHOLDERS.get(single, "")
     is_list = get_origin(_typed(hint)) is tuple
-    return f"{known}..." if is_list and known and not known.endswith("...") else known
+    return f"{known}..." if is_list and not known.endswith("...") else known
 
 
 def single_type(hint: Any) -> Any:
@@ -299,23 +335,19 @@ def single_type(hint: Any) -> Any:
     return get_args(typed)[0] if get_origin(typed) is tuple else typed
 
 
-def _bare(hint: Any) -> Any:
-    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
-
-
 def _members(hint: Any) -> list[Any]:
-    """Return the members of a union, or the type itself, without None."""
-    hint = _bare(hint)
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return [_bare(member) for member in members if member is not NoneType]
+    """Return the types of a union and of the unions in it, or the type itself, without None."""
+    if get_origin(hint) is Annotated:
+        return _members(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return [inner for member in get_args(hint) for inner in _members(member)]
+    return [] if hint is NoneType else [hint]
 
 
 def _typed(hint: Any) -> Any:
-    members = [inner for member in _members(hint) for inner in _members(member)]
-    for member in members:
-        if get_origin(member) is Mapping:
-            return tuple[str, ...]
-        if get_origin(member) is Sequence:
-            item = _typed(get_args(member)[0])
-            return tuple[item, ...]  # type: ignore[valid-type]
-    return members[0]
+    members = _members(hint)
+    many = next((one for one in members if get_origin(one) in (Mapping, Sequence)), None)
+    if many is None:
+        return members[0]
+    item = str if get_origin(many) is Mapping else _typed(get_args(many)[0])
+    return tuple[item, ...]  # type: ignore[valid-type]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -15,27 +15,28 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Line, Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
-from goldpan.core.values import output_file
-from goldpan.workspace.comparing import compare
+from goldpan.core.values import Count, output_file, several
 from goldpan.workspace.filtering import choose_profile
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import DatasetName, Switch
+from goldpan.workspace.options import DatasetName, ModelNames, Profile, Rules, Switch, TaskNames
 from goldpan.workspace.repositories import dataset_directories, find_dataset
 
 if TYPE_CHECKING:
+    from goldpan.datasets.tasks.task import Task
     from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
 
-_REPORTS = ("goldpan-report.html", "*.html")
 _LONGEST = 100
+"""Characters of a row's id in the name of a file."""
+_MOST_NAMED = 40
 
 
 def report(
     self: OpenWorkspace,
     *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
+    profile: Profile = "default",
+    rules: Rules = "default",
     dataset: str | Path | Sequence[str | Path] = (),
     row: str | None = None,
     runs: bool = False,
@@ -49,9 +50,6 @@ def report(
     Example: goldpan report --output report.html
 
     Args:
-        profile (NAME): The profile whose verdicts to report on.
-        rules (NAME): The rules whose pairs to report on: default, unconfirmed, landed, or a
-            plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
             directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
@@ -61,7 +59,8 @@ def report(
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
 
-    name = f"goldpan-row-{_name(row)}.html" if row else "goldpan-report.html"
+    named = re.sub(r"[^A-Za-z0-9._+]+", "-", row or "")[:_LONGEST].strip("-.")
+    name = f"goldpan-row-{named}.html" if row else "goldpan-report.html"
     page = output_file("output", output or name)
     if runs and (repos or dataset or row):
         raise UsageError(
@@ -76,11 +75,6 @@ def report(
     if row is not None:
         return write_row_page(layout, names, chosen, directories, row, page)
     return write_report(layout, names, chosen, directories, page)
-
-
-def _name(row: str) -> str:
-    """Return what of a row's id may stand in the name of a file."""
-    return re.sub(r"[^A-Za-z0-9._+]+", "-", row)[:_LONGEST].strip("-.")
 
 
 def trace(
@@ -138,8 +132,21 @@ def open_page(
         port: The port for the rows of a dataset. (default: a free one)
         browser: Open a browser; otherwise the address alone is printed.
     """
+    import webbrowser
+
     if dataset is not None:
-        _open_rows(self, dataset, project, port, browser)
+        from goldpan.core.terminal import show
+        from goldpan.workspace.browsing import RowServer
+
+        if project is not None:
+            raise UsageError(
+                "A dataset and --project cannot be opened together", "Give one of them"
+            )
+        server = RowServer(self.layout, find_dataset(self, dataset), port)
+        show([Line(f"{server.address} (Ctrl-C ends it)")])
+        if browser:
+            webbrowser.open(server.address)
+        server.serve()
         return None
     if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
         existing(self.layout)
@@ -149,41 +156,122 @@ def open_page(
         from goldpan.annotation.studio.project import open_project
 
         address = open_project(self.layout, project).page
-    _show(address, browser)
+    if browser:
+        webbrowser.open(address)
     return OpenedPage(address)
 
 
-def _open_rows(
-    lab: OpenWorkspace, name: DatasetName, project: str | None, port: int, browser: bool
-) -> None:
-    from goldpan.core.terminal import show
-    from goldpan.workspace.browsing import RowServer
-
-    if project is not None:
-        raise UsageError("A dataset and --project cannot be opened together", "Give one of them")
-    server = RowServer(lab.layout, find_dataset(lab, name), port)
-    show([Line(f"{server.address} (Ctrl-C ends it)")])
-    _show(server.address, browser)
-    server.serve()
-
-
-def _show(address: str, browser: bool) -> None:
-    if browser:
-        import webbrowser
-
-        webbrowser.open(address)
-
-
 def _newest_report(root: Path) -> Path:
-    paths = [
-        path.absolute()
-        for folder in (root, Path.cwd())
-        for pattern in _REPORTS
-        for path in folder.glob(pattern)
-        if path.is_file()
-    ]
+    pages = (path for folder in (root, Path.cwd()) for path in folder.glob("*.html"))
+    paths = [path for path in pages if path.is_file()]
     if not paths:
         raise UsageError(
             f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
         )
-    return max(paths, key=lambda path: path.stat().st_mtime_ns)
+    return max(paths, key=lambda path: path.stat().st_mtime_ns).absolute()
+
+
+def compare(
+    self: Group,
+    *,
+    task: TaskNames = (),
+    suite: str | None = None,
+    model: ModelNames = (),
+    protocol: str | None = None,
+    approach: Literal["calibrated", "bayesian", "frequentist", "nemenyi", "tukey"] = "calibrated",
+    alpha: float = 0.05,
+    rope: float | None = None,
+    seed: Count = 0,
+    scores: Path | str | None = None,
+    metric: str = "",
+    output: Path | str | None = None,
+    latex: Path | str | None = None,
+) -> ComparisonReport:
+    """Say which models differ, from stored runs, and write a report; no model is run.
+
+    Example: goldpan evaluate compare --task issue_type
+
+    Args:
+        suite (NAME): All tasks of a suite; see goldpan tasks list.
+        protocol (NAME): Only runs under this protocol. (default: all)
+        approach: calibrated asks whether a difference would hold on new rows and on new tasks.
+            The others are for five tasks or more.
+        alpha: Significance level, which is how often a decision may be wrong.
+        rope: Region of practical equivalence: points of the score (calibrated, 0.01; none for
+            errors without a bound), or a share of the models' spread (bayesian, 0.1).
+        seed: Seed of the tests' random draws.
+        scores: A CSV or JSON file of scores, confusion counts or predictions from elsewhere, in
+            place of stored runs. (see Comparing runs)
+        metric (NAME): With --scores, the metric that ranks, such as f1, accuracy, mae or
+            exact_match. (default: f1)
+        output: An HTML file for the whole report.
+        latex: A LaTeX file for the tables of a paper.
+    """
+    from goldpan.datasets.tasks.registry import load_tasks
+    from goldpan.evaluation.compare.question import ComparisonQuestion
+    from goldpan.evaluation.compare.stored_runs import compare_stored
+    from goldpan.report.compared import report_comparison
+
+    files = output_file("output", output), output_file("latex", latex, ".tex")
+    question = ComparisonQuestion(approach, alpha, rope, seed)
+    named, models = several(task), several(model)
+    if scores is not None:
+        if suite or protocol:
+            raise UsageError(
+                "--scores reads a file, which has no suites and protocols",
+                "Leave out --suite and --protocol; --task and --model choose its rows",
+            )
+        return _compare_file(Path(scores), question, metric, named, models, files)
+    if metric:
+        raise UsageError(
+            "--metric is for --scores; stored runs rank by the metric of their task", "Leave it out"
+        )
+    layout = self.lab.layout
+    tasks = load_tasks(self.lab.own_tasks)
+    members = [known.name for known in suite_members(tasks, suite)] if suite else []
+    compared = compare_stored(
+        layout,
+        tasks,
+        [*named, *members],
+        question,
+        required=named,
+        models=models,
+        protocol=protocol or "",
+    )
+    return report_comparison(layout, compared, tasks, *files, suite or "")
+
+
+def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
+    """Return the tasks of a suite; raises `UsageError` for a name of none."""
+    members = [task for task in tasks.values() if suite in task.suites]
+    if not members:
+        suites = sorted({name for task in tasks.values() for name in task.suites})
+        raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
+    return members
+
+
+def _compare_file(
+    path: Path,
+    question: Any,
+    metric: str,
+    tasks: tuple[str, ...],
+    models: tuple[str, ...],
+    files: Any,
+) -> ComparisonReport:
+    from goldpan.evaluation.compare.files import compare_file
+    from goldpan.evaluation.compare.score_files import read_scores
+    from goldpan.report.compared import report_file_comparison
+
+    file = read_scores(path)
+    for noun, chosen, available in (
+        ("task", tasks, {key.task for key in file.keys}),
+        ("model", models, {key.model for key in file.keys}),
+    ):
+        for name in chosen:
+            if name not in available:
+                raise UsageError(
+                    f"{path} has no row for the {noun} {name!r}",
+                    f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
+                )
+    compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
+    return report_file_comparison(compared, *files)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Result, Results
-from goldpan.core.storage.workspace import tasks_directory
 from goldpan.core.values import Execution
 from goldpan.datasets.tasks.data import TaskData, task_directory
-from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
+from goldpan.datasets.tasks.registry import load_tasks, tasks_of_family
 from goldpan.evaluation.model import Model, UnansweredError, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
 from goldpan.evaluation.protocol import hold_out as hold_groups_out
@@ -180,7 +179,7 @@ class RunPlan:
     def __iter__(self) -> Iterator[PlannedRun]:
         layout = self.workspace.layout
         for name, directory in self.tasks:
-            task = find_task(name, tasks_directory(layout.root))
+            task = self.workspace.find_task(name)
             folder = directory or task_directory(layout, task)
             task_input = read_task_input(folder, task, self.ablate)
             held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
@@ -266,7 +265,7 @@ def run_on_cluster(
 
 def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
     """Return the task whose rows a dataset holds."""
-    names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
+    names = tasks_of_family(data.family, load_tasks(workspace.own_tasks))
     if len(names) == 1:
         return names[0]
     raise UsageError(

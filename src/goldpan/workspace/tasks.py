@@ -34,7 +34,7 @@ class Tasks(Group):
         """
         from goldpan.datasets.tasks.registry import list_tasks
 
-        return list_tasks(self.lab.layout, self._own, suite, type)
+        return list_tasks(self.lab.layout, self.lab.own_tasks, suite, type)
 
     def show(self, name: str) -> TaskPage:
         """Show everything about a task, with its prompt.
@@ -46,7 +46,7 @@ class Tasks(Group):
         """
         from goldpan.datasets.tasks.registry import show_task
 
-        return show_task(self.lab.layout, self._own, name)
+        return show_task(self.lab.layout, self.lab.own_tasks, name)
 
     def validate(self) -> CheckedFiles:
         """Check every task file: counts, labels, steps, examples, citation and prompt.
@@ -57,7 +57,7 @@ class Tasks(Group):
         """
         from goldpan.datasets.tasks.checks import check_files
 
-        return check_files(self._own)
+        return check_files(self.lab.own_tasks)
 
     def add(
         self,
@@ -95,8 +95,8 @@ class Tasks(Group):
         described = describe_task(
             name, paths, several(text), label, repo=repo, document=document, drop_empty=drop_empty
         )
-        path = self._own / f"{name}.toml"
-        if name in load_tasks(self._own):
+        path = self.lab.own_tasks / f"{name}.toml"
+        if name in load_tasks(self.lab.own_tasks):
             raise UsageError(
                 f"The task {name} already exists",
                 f"Choose another name, or change or remove {path}",
@@ -104,7 +104,7 @@ class Tasks(Group):
         task = parse_task(str(path), described.toml)
         with self.lab.reporting() as reporter:
             imported = import_files(self.lab.layout, task, paths, reporter)
-        make_directory(self._own)
+        make_directory(self.lab.own_tasks)
         write_whole(path, described.toml.encode())
         return AddedTask(imported, path, described.labels, described.doubts)
 
@@ -142,11 +142,10 @@ class Tasks(Group):
         """
         from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.tasks.importing import import_files
-        from goldpan.datasets.tasks.registry import find_task
         from goldpan.datasets.tasks.sources import download as fetch
 
         layout = self.lab.layout
-        task = find_task(name, self._own)
+        task = self.lab.find_task(name)
         if download and files:
             raise UsageError("Both files and --download are given", "Give one of them")
         if revision and not download:
@@ -166,13 +165,6 @@ class Tasks(Group):
                 corrections=read_corrections(layout, several(corrections), task),
             )
 
-    @property
-    def _own(self) -> Path:
-        """The directory of tasks of one's own."""
-        from goldpan.core.storage.workspace import tasks_directory
-
-        return tasks_directory(self.lab.path)
-
 
 def import_(
     self: OpenWorkspace, source: str, files: Files, *, corrections: str | Sequence[str] = ()
@@ -190,12 +182,11 @@ def import_(
         corrections (PROJECT): An annotation project whose decisions replace labels.
     """
     from goldpan.annotation.studio.gold import projects_by_task, read_corrections
-    from goldpan.core.storage.workspace import tasks_directory
     from goldpan.datasets.tasks.importing import import_files
     from goldpan.datasets.tasks.registry import load_tasks
     from goldpan.datasets.tasks.sources import SourceImport, files_by_task, tasks_of_source
 
-    tasks = tasks_of_source(source, load_tasks(tasks_directory(self.path)))
+    tasks = tasks_of_source(source, load_tasks(self.own_tasks))
     files_of = files_by_task(source, tasks, file_paths(files))
     given = [task for task in tasks if files_of[task.name]]
     projects = projects_by_task(self.layout, several(corrections), given)

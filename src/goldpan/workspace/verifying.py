@@ -11,7 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import DatasetName
+from goldpan.workspace.options import DatasetName, flat
 from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from goldpan.workspace.dataset import Dataset
 
 
+@flat
 def verify(
     self: OpenWorkspace,
     dataset: DatasetName,
@@ -34,9 +35,8 @@ def verify(
     """Prove fixes by running their tests, in isolation, before and after each fix.
 
     A row is `verified` if tests fail with the test patch alone and pass with the fix, each time.
-    Environments are built from what the repository declared at the time. Records and logs are kept
-    in WORKSPACE/verification; a second run continues where the first stopped. Build with
-    `--require verified` afterwards.
+    Records and logs are kept in WORKSPACE/verification; a second run continues where the first
+    stopped. Build with `--require verified` afterwards.
 
     Example: goldpan verify issue-resolution --workers 2
 
@@ -57,7 +57,7 @@ def verify(
             [instance_of(row) for row in _rows(opened)],
             test_settings(sandbox, repeats),
             reporter,
-            recipes=_recipes(sandbox),
+            recipes=[Path(path) for path in sandbox.recipe],
             execution=execution.with_workers(1),
             again=again,
             token=next(iter(self.github.tokens), None),
@@ -66,6 +66,7 @@ def verify(
     return replace(proved, dataset=str(opened.path), choice=build_options(opened.path))
 
 
+@flat
 def resolved(
     self: Group,
     dataset: DatasetName,
@@ -100,7 +101,7 @@ def resolved(
             patches,
             test_settings(sandbox, 1),
             reporter,
-            recipes=_recipes(sandbox),
+            recipes=[Path(path) for path in sandbox.recipe],
             execution=execution.with_workers(1),
         )
     result = summarize(resolutions, patches)
@@ -123,10 +124,6 @@ def test_settings(sandbox: Sandbox, repeats: int) -> TrialSettings:
     )
 
 
-def _recipes(sandbox: Sandbox) -> list[Path]:
-    return [Path(path) for path in sandbox.recipe]
-
-
 def _check_uv(sandbox: Sandbox) -> None:
     """Stop before anything is read where uv is missing, unless recipes of one's own may do."""
     from goldpan.execution.python_env import find_uv
@@ -147,6 +144,7 @@ def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
     return rows
 
 
+@flat
 def audit(
     self: OpenWorkspace,
     dataset: DatasetName,
@@ -161,20 +159,14 @@ def audit(
 ) -> AuditResult:
     """Look for what makes the rows of a dataset measure nothing, each finding with its evidence.
 
-    solution-in-issue: the texts give the fix, a link to it or the answer away. place-in-issue: they
-    name the files, classes or functions that the fix changes. demanding-tests: the added tests need
-    names or literals of the fix that neither the texts nor the code before tell.
-    measures-nothing: stored runs of all models solve a row, or none does, or one that must not be
-    able to. weak-tests: variants of the fix pass the tests of a verified row. luck: its verdict
-    changes with the order of tests, hash seed, time zone, locale, clock or processors. These two
-    run tests, so they are looked for only where --finding names them; a second run continues where
-    the first stopped. Findings are kept in WORKSPACE/audits.
+    The findings are solution-in-issue, place-in-issue, demanding-tests, measures-nothing, and,
+    where --finding names them, as they run tests, weak-tests and luck (docs/audit.md). Findings are
+    kept in WORKSPACE/audits; a second run continues where the first stopped.
 
     Example: goldpan audit qa --finding solution-in-issue
 
     Args:
-        dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file
-            with the columns of SWE-bench.
+        dataset (DATASET): As everywhere, or a table's file with the columns of SWE-bench.
         finding (NAME): A finding. (default: all that the rows can have)
         limit: Show at most this many rows with each finding.
         variants: The most variants of a fix that its tests are run with.

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from goldpan.workspace import (
-    checking,
-    filtering,
-    mining,
-    reporting,
-    reproducing,
-    starting,
-    verifying,
-)
+from goldpan.workspace import filtering, mining, reporting, reproducing, state, verifying
 from goldpan.workspace.annotating import Annotate
 from goldpan.workspace.building import Build, datasets
 from goldpan.workspace.evaluating import Evaluate
 from goldpan.workspace.mining import Mine
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import find_dataset
-from goldpan.workspace.starting import Config
+from goldpan.workspace.state import Config
 from goldpan.workspace.tasks import Tasks
 from goldpan.workspace.tasks import import_ as import_source
 
@@ -30,44 +22,20 @@ class Workspace(OpenWorkspace):
     Methods take repositories as ``OWNER/NAME``; without one they work on all that are there.
     """
 
-    @cached_property
-    def evaluate(self) -> Evaluate:
-        """Score models on tasks and datasets."""
-        return Evaluate(self)
-
-    @cached_property
-    def annotate(self) -> Annotate:
-        """Send rows to annotators in Label Studio, and collect their answers."""
-        return Annotate(self)
-
-    @cached_property
-    def tasks(self) -> Tasks:
-        """The tasks that models are evaluated on."""
-        return Tasks(self)
-
-    @cached_property
-    def config(self) -> Config:
-        """Show the settings in effect."""
-        return Config(self)
-
-    @cached_property
-    def mine(self) -> Mine:
-        """Mine repositories, or the events of all public ones from GH Archive."""
-        return Mine(self)
-
-    @cached_property
-    def build(self) -> Build:
-        """Build datasets, a method a family."""
-        return Build(self)
+    mine = cached_property(Mine)
+    build = cached_property(Build)
+    annotate = cached_property(Annotate)
+    tasks = cached_property(Tasks)
+    evaluate = cached_property(Evaluate)
+    config = cached_property(Config)
 
     # The stages, in the order of the pipeline. Each is written in its own module.
-    trust = starting.trust
-    doctor = starting.doctor
+    trust = state.trust
+    doctor = state.doctor
     normalize = mining.normalize
     clone = mining.clone
     pair = mining.pair
-    status = checking.status
-    near_duplicates = filtering.near_duplicates
+    status = state.status
     filter = filtering.filter
     funnel = filtering.funnel
     why = filtering.why
@@ -81,5 +49,5 @@ class Workspace(OpenWorkspace):
     dataset = find_dataset
     report = reporting.report
     open = reporting.open_page
-    check = checking.check
-    prune = checking.prune
+    check = state.check
+    prune = state.prune

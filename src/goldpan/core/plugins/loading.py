@@ -44,8 +44,6 @@ GROUP = "goldpan.plugins"
 VARIABLE = "GOLDPAN_PLUGINS"
 """The environment variable that names files and folders, separated as in PATH."""
 _PAPERS = "goldpan.papers"
-_CONTENTS = "contents.toml"
-"""In the folder of the papers: what each of them brings, to say so where one is missing."""
 
 
 _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
@@ -81,36 +79,6 @@ def register(*things: Registrable) -> None:
         _registered[kind, name] = (plugin, value)
 
 
-def removed(kind: Kind, name: str) -> UsageError | None:
-    """Return the error for a part of a paper whose folder is not here; None for any other name."""
-    import tomllib
-
-    contents = tomllib.loads((Path(_papers_folder()) / _CONTENTS).read_text("utf-8"))
-    for paper, by_kind in contents.items():
-        kinds = (kind, "builder") if kind == "dataset" else (kind,)
-        if any(name in by_kind.get(one, ()) and (one, name) not in _registered for one in kinds):
-            return UsageError(
-                f"The {kind} {name!r} comes with the paper {paper}, which is not installed",
-                f"Install Goldpan with its folder goldpan/papers/{paper}",
-            )
-    return None
-
-
-def shipped_parts() -> dict[str, dict[str, list[str]]]:
-    """Return the names of all parts of the papers that ship, by paper and kind."""
-    _seek()
-    parts: dict[str, dict[str, list[str]]] = {}
-    for (kind, name), (plugin, _) in sorted(_registered.items(), key=lambda item: item[0]):
-        if plugin.ships:
-            parts.setdefault(plugin.name, {}).setdefault(kind, []).append(name)
-    return dict(sorted(parts.items()))
-
-
-def _papers_folder() -> str:
-    folder: str = next(iter(import_module(_PAPERS).__path__))
-    return folder
-
-
 def _check_part(plugin: Plugin, kind: Kind, name: str) -> None:
     kinds = get_args(Kind)
     if kind not in kinds:
@@ -122,24 +90,16 @@ def _check_part(plugin: Plugin, kind: Kind, name: str) -> None:
         raise UsageError(
             f"{plugin.name} registers a {kind} whose name is {name!r}, not a text", "Give it a name"
         )
+    another = "Leave one out, or give it another name"
     if (plugin.path, kind, name) in _anew:
-        raise UsageError(
-            f"{plugin.name} registers the {kind} {name!r} twice",
-            "Leave one out, or give it another name",
-        )
-    _check_own(plugin, kind, name)
-
-
-def _check_own(plugin: Plugin, kind: Kind, name: str) -> None:
+        raise UsageError(f"{plugin.name} registers the {kind} {name!r} twice", another)
     earlier, _ = _registered.get((kind, name), (plugin, None))
-    if earlier.path == plugin.path:
-        return
-    if earlier.ships:
+    if earlier.ships and earlier.path != plugin.path:
         raise _taken(plugin, kind, name)
-    raise UsageError(
-        f"Both {earlier.name} and {plugin.name} register the {kind} {name!r}",
-        "Leave one of them out, or give one another name",
-    )
+    if earlier.path != plugin.path:
+        raise UsageError(
+            f"Both {earlier.name} and {plugin.name} register the {kind} {name!r}", another
+        )
 
 
 def _taken(plugin: Plugin, kind: Kind, name: str) -> UsageError:
@@ -180,22 +140,19 @@ def use(file: str | Path) -> None:
 
 
 def _check_path(path: Path, file: str | Path) -> None:
-    if path.is_dir() and not (path / "__init__.py").is_file():
-        raise UsageError(
-            f"The plugin {file} is a folder without __init__.py",
-            "Give a Python file, or a folder whose __init__.py registers its parts",
-        )
     if not path.exists():
-        raise UsageError(
-            f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
-        )
-    if path.is_file() and path.suffix != ".py":
-        raise UsageError(f"The plugin {file} is not a Python file", "Give a file that ends in .py")
-    if not path.stem.isidentifier():
-        raise UsageError(
-            f"The plugin {file} cannot be imported by that name",
-            "Use letters, digits and underscores, such as my_criterion.py",
-        )
+        problem = f"There is no plugin {file}"
+    elif path.is_dir() and not (path / "__init__.py").is_file():
+        problem = f"The plugin {file} is a folder without __init__.py"
+    elif path.is_file() and path.suffix != ".py":
+        problem = f"The plugin {file} is not a Python file"
+    elif not path.stem.isidentifier():
+        problem = f"The plugin {file} cannot be imported by that name"
+    else:
+        return
+    raise UsageError(
+        problem, "Give a Python file such as my_criterion.py, or a folder with an __init__.py"
+    )
 
 
 def leave_out(reason: str) -> None:
@@ -332,7 +289,8 @@ def _seek_papers() -> None:
     if _PAPERS in _sought:
         return
     _sought.add(_PAPERS)
-    for module in sorted(found.name for found in pkgutil.iter_modules([_papers_folder()])):
+    folders = import_module(_PAPERS).__path__
+    for module in sorted(found.name for found in pkgutil.iter_modules(folders)):
         _import(f"{_PAPERS}.{module}", module, "Install Goldpan again")
 
 
@@ -351,9 +309,11 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         raise
     except Exception as error:  # importing runs a user's code, which may raise anything
         spec = None if isinstance(error, ImportError) else find_spec(module)
-        file, number = place_in(error, _lying(module, spec.origin or "")) if spec else ("", 0)
+        origin = (spec and spec.origin) or ""
+        folder = str(Path(origin).parent) if Path(origin).name == "__init__.py" else ""
+        file, number = place_in(error, Plugin(module, origin, "", folder=folder))
         where = f" at line {number}" if number else ""
-        where += f" of {file}" if where and spec and file != spec.origin else ""
+        where += f" of {file}" if where and file != origin else ""
         raise PluginError(
             f"The plugin {name} cannot be imported{where}: {reason_of(error)}", remedy
         ) from error
@@ -361,12 +321,6 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         _importing -= 1
         if not _importing:
             _anew.clear()
-
-
-def _lying(module: str, origin: str) -> Plugin:
-    """Return a plugin that cannot be imported, for where its files lie."""
-    folder = str(Path(origin).parent) if Path(origin).name == "__init__.py" else ""
-    return Plugin(module, origin, "", folder=folder)
 
 
 def _plugin(module: Mapping[str, Any]) -> Plugin:

@@ -74,11 +74,7 @@ class Registry(Generic[T]):
     def unknown(self, name: object, known: Iterable[str], where: str = "") -> UsageError:
         """Return the error for a name that is none of those known."""
         error = unknown_name(self.noun, name, known, self.remedy, where)
-        if self.kind is None:
-            return error
-        if removed := plugins.removed(self.kind, str(name)):
-            return removed
-        return UnknownNameError(error.problem, error.remedy)
+        return error if self.kind is None else UnknownNameError(error.problem, error.remedy)
 
 
 def files_in(folder: Traversable, ending: str = ".toml") -> dict[str, Traversable]:

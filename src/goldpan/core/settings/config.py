@@ -39,6 +39,7 @@ class Settings:
     Args:
         retries: How often a request is tried before the run continues without it.
         timeout: Seconds without a byte before a request is given up.
+        workers: Processes that turn raw replies into tables. (default: one per core)
         plugins: Python files that add criteria, models and the like; in goldpan.toml, relative to
             that file.
     """
@@ -66,7 +67,6 @@ class Settings:
     """Seconds to wait while GitHub does not answer at all."""
     timeout: float = 60.0
     workers: int = 0
-    """Processes that turn raw replies into tables; 0 is one per core."""
     plugins: tuple[Path, ...] = ()
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
     """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""

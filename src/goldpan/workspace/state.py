@@ -1,21 +1,32 @@
-"""How work begins: whom the user trusts, which settings count, and what this machine has."""
+"""The state of a workspace and of this machine: trust, settings, what is there and whole."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.remote import mirror_at
 from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
+from goldpan.core.storage.workspace import existing
+from goldpan.core.values import output_file
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
+    from goldpan.core.remote.mirror import Pruned
     from goldpan.doctor import Diagnosis
+    from goldpan.lineage.check import CheckResult
+    from goldpan.miners.coverage import Coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +167,77 @@ def _shown(settings: Settings, name: str) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
+
+
+def status(self: OpenWorkspace, *repos: str, html: Path | str | None = None) -> Results[Coverage]:
+    """Compare announced with stored counts, and list what is missing and why.
+
+    Example: goldpan status --repo numpy/numpy
+
+    Args:
+        html: Also write an HTML page about all repositories of the workspace.
+    """
+    from goldpan.filters.basis import stored_profiles
+    from goldpan.miners.coverage import measure_coverage
+    from goldpan.miners.tables.normalize import check_replies
+
+    page, coverages = output_file("html", html), []
+    for name in known_repositories(self.layout, repos, "raw"):
+        coverages.append(measure_coverage(self.layout, name))  # tells damage from what was cut off
+        check_replies(self.layout, name)
+    if page is not None:
+        from goldpan.report.workspace_page import write_workspace_page
+
+        write_workspace_page(self.layout, page, coverages)
+    return Results(
+        replace(coverage, stored=stored_profiles(self.layout, coverage.repo))
+        for coverage in coverages
+    )
+
+
+def check(
+    self: OpenWorkspace, path: Path | str | None = None, *, repair: bool = False
+) -> CheckResult:
+    """Verify every file of a workspace, and say what to run again if one is damaged.
+
+    Of a damaged file it also says what was made of it. Exits with 1 if something is damaged.
+
+    Example: goldpan check lab
+
+    Args:
+        path (WORKSPACE): The workspace, if it is not this one.
+        repair: Set damaged archives aside and keep the rest, without network access.
+    """
+    from goldpan.lineage.check import check_workspace, repair_archives
+
+    layout = existing(self.layout if path is None else self.opened(path).layout)
+    repaired = tuple(repair_archives(layout)) if repair else ()
+    with self.reporting() as reporter:
+        checked = replace(check_workspace(layout, reporter), repaired=repaired)
+    if not checked.files and not (layout.root / CONFIG_FILE).exists():
+        raise UsageError(
+            f"{layout.root} holds no file of a workspace",
+            "Give the directory that is named with --workspace, or mine into it first",
+        )
+    return checked
+
+
+def prune(
+    self: OpenWorkspace, *, older_than: Annotated[float, Parameter(validator=Number(gte=0))] = 7.0
+) -> Pruned:
+    """Delete from a store what its workspace no longer uses.
+
+    See docs/workspaces.md.
+
+    Example: goldpan prune --workspace s3://lab/data --older-than 30
+
+    Args:
+        older_than (DAYS): Keep what was stored in this many days, because somebody may still read
+            it.
+    """
+    mirror = mirror_at(self.path.absolute())
+    if mirror is None:
+        raise UsageError(
+            f"The workspace {self.path} is not in a store", "Give --workspace s3://BUCKET/NAME"
+        )
+    return mirror.prune(timedelta(days=older_than))
