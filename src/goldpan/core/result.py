@@ -334,9 +334,7 @@ def is_numeric(table: Table, column: int) -> bool:
     )
 
 
-_MOST_LINES, _LONGEST, _MOST_NAMED = 40, 160, 20
-_MOST_ROWS = 200
-"""Lines and rows in a notebook."""
+_MOST_LINES, _MOST_ROWS, _LONGEST, _MOST_NAMED = 40, 200, 160, 20
 _MORE = "... and more: goldpan.json_data() returns all of it"
 
 
