@@ -15,6 +15,7 @@ from goldpan.miners.history.revisions import FetchedHistory
 from goldpan.miners.mine import MineResult, duration
 from goldpan.miners.pairing import PairResult
 from goldpan.miners.repair import Repair
+from goldpan.miners.tables.normalize import TableCounts
 
 _MOST = 20
 
@@ -186,3 +187,9 @@ def _mended(result: Repair) -> Iterator[Piece]:
         yield f"  Only the backup still has these: {mine} --from-backup PATH"
     elif parent.parent.name == "raw":
         yield f"  {mine} fetches them again."
+
+
+@renders(TableCounts)
+def _counted(result: TableCounts) -> Iterator[Piece]:
+    cells = [(repo, *row) for repo, rows in result.tables.items() for row in rows.items()]
+    yield Table(("repository", "table", "rows"), cells)
