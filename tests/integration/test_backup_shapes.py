@@ -60,9 +60,13 @@ LINES = "\r\n".join(map(json.dumps, LISTED))
         ("lines.json", LINES.encode()),
         ("lists.jsonl", "\n".join(json.dumps([entry]) for entry in LISTED).encode()),
         ("bom.jsonl", b"\xef\xbb\xbf" + LINES.encode()),
+        ("powershell.jsonl", LINES.encode("utf-16")),
+        ("powershell.json", json.dumps(LISTED, indent=1).encode("utf-16")),
+        ("little.json", json.dumps(LISTED).encode("utf-16-le")),
+        ("big.jsonl", LINES.encode("utf-16-be")),
         ("without-a-suffix", gzip.compress(TWO_LISTS.encode())),
         ("list.json.bz2", bz2.compress(json.dumps(LISTED).encode())),
-        ("text.txt", gzip.compress(json.dumps(LISTED).encode())),
+        ("text.txt", gzip.compress(json.dumps(LISTED).encode("utf-16"))),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -79,12 +83,27 @@ def test_lists_encodings_and_objects_in_a_row_are_read(
     assert tables(tmp_path) == before
 
 
-def test_other_shapes_are_refused_with_the_command_that_gives_the_right_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ([{"number": 1, "title": "x", "createdAt": "2024-01-01T10:00:00Z"}], "gh issue list"),
+        ([{"number": 1, "title": "x", "state": "OPEN", "url": "x"}], "gh issue list"),
+        ({"data": {"repository": {"issues": {"nodes": []}}}}, "a reply of GraphQL"),
+        ({"message": "Not Found", "documentation_url": "x", "status": "404"}, "Not Found"),
+        ({"total_count": 1, "items": []}, "GitHub's search"),
+        ([{"type": "IssuesEvent", "actor": {}, "payload": {}}], "gharchive"),
+        ([{"type": "issue", "url": "https://github.com/o/n/issues/1"}], "migration archive"),
+        ([{"id": 1, "body": "x", "issue_url": "x"}], "a comment"),
+        ({"action": "opened", "issue": {}}, "a webhook"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_shapes_are_named_with_the_command_that_gives_the_right_one(
+    tmp_path: Path, content: object, what: str
+) -> None:
     source = tmp_path / "dump.json"
-    source.write_text(
-        json.dumps([{"number": 1, "title": "x", "createdAt": "2024-01-01T10:00:00Z"}])
-    )
-    with pytest.raises(UsageError, match="entry 1 is not an entry") as caught:
+    source.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(UsageError, match=what) as caught:
         take(tmp_path, source)
     assert "gh api 'repos/octo/gem/issues?state=all&per_page=100' --paginate" in str(caught.value)
 
@@ -110,7 +129,7 @@ def test_an_error_behind_a_list_is_no_complete_backup(tmp_path: Path) -> None:
     error = json.dumps({"message": "Server Error", "documentation_url": "x"})
     (tmp_path / "failed.json").write_text(json.dumps(LISTED) + error)
     (gap,) = take(tmp_path, tmp_path / "failed.json").gaps
-    assert "failed.json, entry 3 is not an entry" in gap.reason
+    assert "failed.json, entry 3 is GitHub's answer to a request that failed" in gap.reason
     assert len(read(tmp_path, "entries")) == 2
 
 

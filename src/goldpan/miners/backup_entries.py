@@ -3,6 +3,10 @@
 Files are somebody else's: each line or file may be as large as the disk, cut off or packed to
 explode. So an entry is read up to `LARGEST_ENTRY`, and one that cannot be read is reported by file
 and line while the others are read on.
+
+The one shape is ``{"type": "issue" | "pull", "issue" or "pull": {...}, "events": [...],
+"comments": [...]}``: the events are the entry's timeline, the comments a pull request's review
+comments. python-github-backup instead adds lists to the object that REST gives.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.backup_shapes import About, about, read_shape
+from goldpan.miners.backup_shapes import About, about, named_shape, read_shape
 from goldpan.miners.replies import MALFORMED, parse_json
 
 LARGEST_ENTRY = 32 << 20
@@ -248,7 +252,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _plain(file: io.BufferedReader) -> io.BufferedReader:
-    """Return a file's text, unpacked."""
+    """Return a file's text in UTF-8, unpacked."""
     start = file.peek(6)[:6]
     source: io.BufferedReader = file
     if start.startswith(b"\x1f\x8b"):
@@ -257,9 +261,29 @@ def _plain(file: io.BufferedReader) -> io.BufferedReader:
         source = io.BufferedReader(_Xz(file), _STEP)
     elif start.startswith(b"BZh"):
         source = io.BufferedReader(bz2.BZ2File(file), _STEP)
-    if source.peek(3).startswith(codecs.BOM_UTF8):
+    encoding = json.detect_encoding(source.peek(4)[:4])
+    if encoding == "utf-8-sig":
         source.read(3)
+    elif encoding != "utf-8":
+        source = io.BufferedReader(_Recoded(source, encoding), _STEP)
     return source
+
+
+class _Recoded(io.RawIOBase):
+    """Reads text of another encoding as UTF-8."""
+
+    def __init__(self, source: BinaryIO, encoding: str) -> None:
+        self._source = source
+        self._decode = codecs.getincrementaldecoder(encoding)("replace").decode
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        block = self._source.read(len(buffer) // 4)  # of UTF-16, two bytes give three at most
+        out = self._decode(block, not block).encode()
+        buffer[: len(out)] = out
+        return len(out)
 
 
 class _Xz(io.RawIOBase):
@@ -318,4 +342,5 @@ def _read(body: bytes) -> About | _Flaw:
         return _Flaw(f" is not in the shape of a backup ({type(error).__name__}: {error})")
     if found is not None:
         return found
-    return _Flaw(" is not an entry: it has no type or no number", is_other=shaped is None)
+    reason = named_shape(data) or "is not an entry: it has no type or no number"
+    return _Flaw(f" {reason}", is_other=shaped is None)

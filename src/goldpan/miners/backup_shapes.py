@@ -143,3 +143,37 @@ def _as_events(items: list[dict[str, Any]] | None, name: str) -> list[dict[str, 
 def _as_commit(item: dict[str, Any]) -> dict[str, Any]:
     """Bring a commit of a pull request's list into the shape of the timeline."""
     return {"event": "committed", "sha": item["sha"], **item["commit"]}
+
+
+def named_shape(data: Any) -> str:
+    """Return what JSON is that is no entry, as a message says it; empty where nobody knows."""
+    if not isinstance(data, dict):
+        return ""
+    keys = data.keys()
+    if "message" in keys and ("documentation_url" in keys or "status" in keys):
+        return f"is GitHub's answer to a request that failed ({str(data['message'])[:80]})"
+    if "data" in keys or "nodes" in keys or "edges" in keys or "__typename" in keys:
+        return "is a reply of GraphQL, not of REST"
+    if ("number" in keys and "createdAt" in keys) or {"number", "title"} <= keys <= _OF_GH:
+        return "is what gh issue list --json or gh pr list --json writes"
+    if "items" in keys and "total_count" in keys:
+        return "is a result of GitHub's search, which lists 1,000 at most"
+    if "payload" in keys and "actor" in keys:
+        return "is an event, as of GH Archive: read it with goldpan mine gharchive"
+    if "action" in keys and ("issue" in keys or "pull_request" in keys):
+        return "is what a webhook was sent"
+    if "issue_url" in keys or "pull_request_url" in keys:
+        return "is a comment, which belongs into its entry"
+    if data.get("type") in ("issue", "pull_request") and "url" in keys:
+        return "is of GitHub's migration archive, which numbers nothing"
+    if "iid" in keys:
+        return "is of GitLab"
+    return ""
+
+
+_OF_GH = {
+    *("number", "title", "body", "state", "url", "author", "labels", "assignees", "comments", "id"),
+    *("milestone", "stateReason", "closed", "isPinned", "reactionGroups", "projectItems", "files"),
+    *("commits", "reviews", "headRefName", "baseRefName"),
+}
+"""Members that gh writes with --json, those aside that end in `At`."""
