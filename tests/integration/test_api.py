@@ -216,7 +216,7 @@ def test_a_dataset_on_the_hub_is_loaded(
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err
     gone = load("lab/questions").err
-    assert "while looking for the dataset lab/questions" in gone
+    assert "while fetching the dataset lab/questions" in gone
     assert "or give the directory of a dataset on this machine" in gone
 
 

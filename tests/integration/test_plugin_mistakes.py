@@ -37,7 +37,7 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
     [
         ("gone.txt", None, "There is no plugin"),
         ("gone.py", None, "There is no plugin"),
-        ("a-b.py", "", "Use letters, digits and underscores"),
+        ("a-b.py", "", "cannot be imported by that name"),
         ("json.py", "", "has the name of another module, json"),
         ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
         ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),

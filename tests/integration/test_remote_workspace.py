@@ -313,7 +313,7 @@ def test_what_cannot_be_opened_is_told(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(GoldpanError) as error:
-        api.Workspace(Path(address))  # as a command has it
+        _ = api.Workspace(Path(address)).layout  # as a command opens it
     assert message in str(error.value)
     assert SECRET not in str(error.value)
 

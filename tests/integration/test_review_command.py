@@ -53,7 +53,7 @@ def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> No
         assert "4 requests sent" in done.out  # one without a quote is asked once more
         done = command(folder, "review", *arguments, "--json", key=server.key)
         output = json.loads(done.out)
-        assert (output["sent"], output["answered"]) == (0, 4)
+        assert (output["sent"], output["estimate"]["answered"]) == (0, 4)
         assert output["keep"] == {"question-answer": 2}
     texts = b"".join(files_below(folder).values())
     assert not server.key or server.key.encode() not in texts

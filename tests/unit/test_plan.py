@@ -255,7 +255,7 @@ def named_stage(name: str) -> type[StageSection]:
     return section_of(next(stage for stage in STAGES if stage.name == name))
 
 
-@pytest.mark.parametrize("name", ["pair", "clone", "filter", "verify"])
+@pytest.mark.parametrize("name", ["pair", "filter", "verify"])
 def test_a_section_has_the_options_of_its_method(name: str) -> None:
     options = {item.name for item in options_of(method_of(name))}
     keys = named_stage(name).parameters

@@ -21,6 +21,7 @@ from goldpan.core.result import (
     table_of,
 )
 from goldpan.datasets.compare.contamination import ContaminationResult
+from goldpan.datasets.compare.diff import DiffResult
 from goldpan.datasets.export.export import ExportResult
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.hub.publish import PublishResult
@@ -128,8 +129,57 @@ def _imported_all(result: SourceImport) -> Iterator[Piece]:
 
 @renders(ContaminationResult)
 def _contaminated(result: ContaminationResult) -> Iterator[Piece]:
-    yield from fields_of(result)
+    share = f"{result.contaminated:,} of {count(result.rows, 'row')} ({result.share:.1%})"
+    yield f"{result.dataset}: {share} also found in the data it was compared with"
+    yield f"  compared: {', '.join(result.columns)}"
+    for other in result.against:
+        sizes = f"{count(other.rows, 'row')}, {count(other.items, 'item')}"
+        yield Title(other.against, f": {sizes}")
+        yield f"  compared: {', '.join(other.columns)}"
+        yield from (f"  {rows:,} by {kind}" for kind, rows in other.kinds.items())
+        if other.same_repository is not None:
+            yield (
+                f"  {other.same_repository:,} from a repository that is in that data too, which "
+                "is no evidence by itself"
+            )
+        yield other.common and f"  {count(other.common, 'common n-gram')} left out"
+    if result.evidence:
+        yield Title("Rows with their evidence and the matching item:")
+    for item in result.evidence:
+        shared = f" ({item.shared:,})" if item.shared else ""
+        yield f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}"
     yield "Paraphrases, short texts and renamed repositories are not detected."
+
+
+@renders(DiffResult)
+def _differing(result: DiffResult) -> Iterator[Piece]:
+    for age, version in (("old", result.old), ("new", result.new)):
+        size = f"{count(version.rows, 'example')}, content {version.content}"
+        yield f"{age}: {version.directory} ({size})"
+    is_counted = result.changed and result.changed_in_task is not None
+    in_task = f" ({result.changed_in_task:,} of them in input or target)" if is_counted else ""
+    yield (
+        f"{result.added:,} added, {result.gone:,} removed, {result.changed:,} changed{in_task}, "
+        f"{result.moved:,} moved to another split, {result.same:,} unchanged"
+    )
+    if result.reasons:
+        reasons = [(reason.change, reason.rows, reason.reason) for reason in result.reasons]
+        yield Table(("change", "rows", "why"), reasons)
+    if result.columns:
+        yield Table(("column", "rows"), list(result.columns.items()))
+    for verb, names in (
+        ("New columns", result.columns_added),
+        ("Removed columns", result.columns_gone),
+        ("Columns whose type changed (not compared)", result.columns_retyped),
+    ):
+        yield f"{verb}: {', '.join(names)}" if names else None
+    if result.causes:
+        causes = [(cause.what, cause.old or "none", cause.new or "none") for cause in result.causes]
+        yield Table(("made with", "before", "now"), causes)
+    for kind, rows in result.examples.items():
+        for row in rows:
+            columns = f": {', '.join(row.columns)}" if row.columns else ""
+            yield f"  {kind} {row.id}{columns}"
 
 
 @renders(ExportResult)

@@ -50,14 +50,17 @@ class ReviewSettings(EndpointSettings):
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0
     """The share of votes that a verdict needs; otherwise people decide."""
+    confidence: float = 0.0
+    """The minimum confidence of a vote; one below it counts as unsure."""
     limit: int | None = None
     """At most this many subjects of each kind per repository, drawn by hash."""
 
     def __post_init__(self) -> None:
         check_endpoint(self)
         check_least(self, {"limit": 0})
-        if not 0 <= self.agreement <= 1:
-            raise UsageError(f"agreement = {self.agreement} is not a share", "Give 0 to 1")
+        for name in ("agreement", "confidence"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
         if "discussion" in self.subjects:
             raise UsageError(
                 "Models review issues and pairs; the answer to a discussion was accepted by people",

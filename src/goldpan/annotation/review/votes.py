@@ -81,7 +81,7 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     """
     if case.obstacle:
         return ReviewDecision(None, case.obstacle, None, "")
-    counted = [vote.verdict for vote in votes]
+    counted = [_counted(vote, settings) for vote in votes]
     counts = Counter(counted)
     # Where the prompt asks for no reply, the number is 0.
     replies = Counter(
@@ -120,6 +120,13 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     quote = line(next(quotes for each, quotes in winners if (each.reply or 0) == reply)[0])
     evidence = comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote
     return ReviewDecision(True, None, value, evidence)
+
+
+def _counted(vote: Vote, settings: ReviewSettings) -> str:
+    answer = vote.answer
+    if answer and answer.verdict != "unsure" and answer.confidence < settings.confidence:
+        return "unsure"
+    return vote.verdict
 
 
 def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) -> str:
@@ -239,7 +246,7 @@ def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return a digest that differs for other prompts, models or rules."""
     names = (
         *("models", "temperature", "seed", "max_tokens", "bounded_schema", "evidence"),
-        *("max_characters", "agreement"),
+        *("max_characters", "agreement", "confidence"),
     )
     parts = [prompt.label, READING, *(getattr(settings, name) for name in names)]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

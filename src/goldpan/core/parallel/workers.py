@@ -50,9 +50,12 @@ class WorkerEndedError(Exception):
     """A worker process was killed, or ended itself, in the middle of its work."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"exit code {code}")
+        super().__init__(code)
         self.code = code
         """Negative for a signal."""
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}"
 
 
 class _ElsewhereError(Exception):

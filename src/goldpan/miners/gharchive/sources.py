@@ -95,8 +95,11 @@ class _FetchError(Exception):
     """
 
     def __init__(self, state: State, reason: str, after: float | None = None) -> None:
-        super().__init__(reason)
+        super().__init__(state, reason, after)
         self.state, self.reason, self.after = state, reason, after
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 def fetched_hours(
