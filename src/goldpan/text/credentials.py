@@ -164,6 +164,9 @@ _LOGIN_PATTERNS = (
     r"://[\w$%+~-]{0,100}:(?![./\\]|[0-9]{1,5}[/?#])(?=[^\s@]*[0-9])(?=[^\s@]*[a-z])(?=[^\s@]*[A-Z])"
     rf"((?:[^\s@\"'`<>]|{_QUOTE_WITHIN}){{1,200}})@(?=[\w\[])",
 )
+_SERVERS = ("postgres", "mysql", "mariadb", "mssql", "mongodb", "redis", "amqp", "ldap", "smtp")
+_SERVER = rf"(?i:{'|'.join(_SERVERS)})[A-Za-z0-9+]{{0,20}}" + _USER + r"[^\s/?#]"
+"""The beginning of an address in whose path nobody writes an @."""
 _COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy-)?user)"
 _NAME = r"[^\s:\"'/]{0,100}"
 _ENCODED = r"[A-Za-z0-9+/_-]{8,600}={0,2}"
@@ -231,6 +234,19 @@ _FORMATS = (
         longest=420,
         group=1,
         alone=False,
+    ),
+    _Format(
+        "url-password",
+        _SERVER,
+        _patterns(
+            rf"[A-Za-z0-9+]{{4,30}}{_USER}(?![0-9]{{1,5}}[/?#])"
+            rf"((?:(?!://)[^\s\"'`<>]|{_QUOTE_WITHIN}){{1,200}})@(?=[\w\[])"
+        ),
+        is_password,
+        longest=420,
+        group=1,
+        alone=False,
+        words=_SERVERS,
     ),
     _Format(
         "url-password",
