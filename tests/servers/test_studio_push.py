@@ -114,5 +114,5 @@ def test_a_project_is_known_by_its_server_and_not_by_an_address(
 def test_a_form_that_label_studio_cannot_show_is_told(tmp_path: Path, studio: Annotators) -> None:
     xml = FORM.configuration.xml.replace('toName="issue"', 'toName="nothing"')
     own = replace(FORM, own=replace(FORM.configuration, xml=xml))
-    with pytest.raises(StudioError, match="refuses /api/projects"):
+    with pytest.raises(UsageError, match="cannot show the form fix-pair"):
         push(WorkspaceLayout(tmp_path), studio.server, "broken", own, fix_pairs(1), QUIET)

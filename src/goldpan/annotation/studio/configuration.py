@@ -7,6 +7,7 @@ leave out what is required; so every answer is checked here.
 from __future__ import annotations
 
 import hashlib
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
+from goldpan.core.imports import load as load_extra
+from goldpan.core.sanitize import line
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 _MOST_TEXT = 10_000
@@ -102,6 +105,22 @@ def parse(name: str, xml: str) -> Configuration:
         if node.get("value")
     )
     return Configuration(name, xml, tuple(questions), panels)
+
+
+def check_form(configuration: Configuration) -> None:
+    """Raise `UsageError` for a configuration that Label Studio would refuse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of the SDK's own code
+            interface = load_extra("label_studio_sdk.label_interface", "Annotation in Label Studio")
+            interface.LabelInterface(configuration.xml).validate()
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the SDK raises whatever its checks meet
+        raise UsageError(
+            f"Label Studio cannot show the form {configuration.name} ({line(str(error), 200)})",
+            "Correct its configuration",
+        ) from None
 
 
 def digest(xml: str) -> str:

@@ -28,7 +28,7 @@ import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio, StudioMissingError
-from goldpan.annotation.studio.configuration import Configuration, parse
+from goldpan.annotation.studio.configuration import Configuration, check_form, parse
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
 from goldpan.core.schemas import TableSchema
 from goldpan.core.secrets import mask
@@ -244,6 +244,7 @@ def ensure_on_server(project: Project, studio: Studio) -> Project:
     if project.facts.number is not None:
         return check_server(project, studio)
     studio.check_version()
+    check_form(project.configuration)
     hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
     number = studio.create_project(
         hidden,
