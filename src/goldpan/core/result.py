@@ -53,7 +53,7 @@ class Table:
     dim: frozenset[int] = frozenset()
     """The rows that count less, by number."""
     wide: frozenset[str] = frozenset()
-    """Columns that are left out where the terminal is narrow."""
+    """Columns that are left out where the table is wider than the terminal."""
 
 
 Block = Line | Title | Table

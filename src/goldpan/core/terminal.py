@@ -75,10 +75,6 @@ def titled(name: object, rest: str) -> Text:
     return Text.assemble("\n", clean(name, "bold"), clean(rest))
 
 
-_WIDE = 100
-"""Columns that a terminal needs for what is left out of a narrow one."""
-
-
 def show(blocks: Iterable[Block]) -> None:
     """Print blocks; what they hold commands nothing and holds no secret (`Terminal`)."""
     for block in blocks:
@@ -91,21 +87,29 @@ def show(blocks: Iterable[Block]) -> None:
                 _show_table(block)
 
 
+_BOUNDLESS = 10_000
+"""Columns of a terminal on which everything fits."""
+
+
 def _show_table(table: Table) -> None:
     console = Terminal(soft_wrap=False)
+    drawn = _drawn(table, frozenset())
+    boundless = console.options.update(width=_BOUNDLESS)
+    if table.wide and console.measure(drawn, options=boundless).maximum > console.width:
+        drawn = _drawn(table, table.wide)
+    console.print(drawn)
+
+
+def _drawn(table: Table, left_out: frozenset[str]) -> RichTable:
     drawn = RichTable(box=None, header_style="dim", title=table.title or None, title_justify="left")
-    shown = [
-        number
-        for number, name in enumerate(table.columns)
-        if console.width >= _WIDE or name not in table.wide
-    ]
+    shown = [number for number, name in enumerate(table.columns) if name not in left_out]
     for number in shown:
         is_right = is_numeric(table, number)
         drawn.add_column(clean(table.columns[number]), justify="right" if is_right else "left")
     for place, row in enumerate(table.cells):
         cells = [clean(cell_text(row[number])) for number in shown]
         drawn.add_row(*cells, style="dim" if place in table.dim else None)
-    console.print(drawn)
+    return drawn
 
 
 _SECONDS_BETWEEN_LINES = 10.0

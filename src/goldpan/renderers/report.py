@@ -53,6 +53,7 @@ def _picture(comparison: Comparison) -> Iterator[Piece]:
             )
             for standing, drawn in zip(standings, lines, strict=False)
         ],
+        wide=frozenset({scale}),
     )
     if len(standings) > MOST_DRAWN:
         yield f"and {len(standings) - MOST_DRAWN} more"
