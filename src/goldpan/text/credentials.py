@@ -146,14 +146,26 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
 _QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
+_QUOTED_PASSWORD = _QUOTED_VALUE.replace("{15,199}", "{10,199}")
 _ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
 _SERVICE = (
     r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
-    r"|passw(?:or)?d|passphrase|credential|token)"
+    r"|credential|token)"
 )
 _SIGNING = (
     r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
 )
+_PHRASE = r"(?i:passw(?:or)?d|passphrase)"
+# Prefixes by which services let their tokens be found: those of gitleaks' rules for which
+# detect-secrets has no plugin.
+_PREFIXES = (
+    *("dapi", "dckr_oat_", "dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "glsa_", "gsk_", "hvs."),
+    *("lin_api_", "NRAK-", "PMAK-", "pscale_oauth_", "pscale_pw_", "pscale_tkn_", "rubygems_"),
+    *("rk_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk_test_", "sntrys_", "sntryu_"),
+    *("xapp-", "ya29."),
+)
+_PREFIX = "|".join(map(re.escape, _PREFIXES))
+_WEBHOOK = r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/"
 _BEARER = r"(?i:bearer|authorization[\"']?[:=] ?[\"']?(?:token|basic)) "
 # A login in an address. Whoever wrote it need not have escaped what stands in it: a password goes
 # on to the last @ before the path, and may hold slashes where it looks like nothing else.
@@ -213,6 +225,30 @@ _FORMATS = (
         exact=True,
     ),
     _Format("twilio-key", r"\b(?:AC|SK)[a-z0-9]{32}", TwilioKeyDetector.denylist, exact=True),
+    _Format(
+        "service-token",
+        _PREFIX,
+        _patterns(rf"(?:{_PREFIX})[A-Za-z0-9_.=-]{{20,}}"),
+        is_random,
+        words=tuple(prefix.lower() for prefix in _PREFIXES),
+    ),
+    _Format(
+        "discord-webhook",
+        _WEBHOOK,
+        _patterns(_WEBHOOK + "([A-Za-z0-9_-]{60,80})"),
+        group=1,
+        alone=False,
+        words=("webhooks",),
+    ),
+    _Format(
+        "password",
+        r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s",
+        _patterns(r"login\s{1,4}\S{1,100}\s{1,4}password\s{1,4}([^\s\"'`]{6,200})"),
+        is_password,
+        longest=400,
+        group=1,
+        words=("login",),
+    ),
     _Format("google-key", "AIza", _patterns("AIza[A-Za-z0-9_-]{35}"), exact=True),
     _Format("huggingface-token", "hf_", _patterns("hf_[A-Za-z0-9]{34}"), exact=True),
     _Format(
@@ -287,7 +323,17 @@ _FORMATS = (
         longest=300,
         group=1,
         alone=False,
-        words=("key", "token", "secret", "passw", "passphrase", "credential"),
+        words=("key", "token", "secret", "credential"),
+    ),
+    _Format(
+        "assigned",
+        _PHRASE + _ASSIGNED,
+        _patterns(_PHRASE + _ASSIGNED + _QUOTED_PASSWORD),
+        is_random,
+        longest=300,
+        group=1,
+        alone=False,
+        words=("passw", "passph"),
     ),
     _Format(
         "assigned",
