@@ -138,7 +138,8 @@ STANCES: tuple[Stance, ...] = ("stated", "partial", "supposed", "asked", "negate
 """From the strongest claim to none."""
 _CLAUSE_END = re.compile(r"[.!?;](?=\s)|\b(?:and|but)\b", re.IGNORECASE)
 _NEGATION = re.compile(
-    r"(?:\b(?:not(?!\s+(?:only|just|merely)\b)|cannot|never|without|no\s+longer)|n['’]t)\b",
+    r"(?:\b(?:not(?!\s+(?:only|just|merely)\b)|cannot|never|without|no\s+longer"
+    r"|(?:unable|fail(?:s|ed|ing)?)\s+to)|n['’]t)\b",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
@@ -165,9 +166,12 @@ _SUPPOSED = re.compile(
     r"\s+(?:should|must|(?:needs?|has|have|ought)\s+to)\Z",
     re.IGNORECASE,
 )
-# "Like #100, which fixed #1": another did it.
+# "Like #100, which fixed #1" or "once #100 fixes #1": another did it.
 _BY_ANOTHER = re.compile(
-    r"(?:#|/(?:pull|issues)/)\d+\W{0,3} (?:which|that)(?: (?:already|also|has))*\Z"
+    r"(?:(?:#|/(?:pull|issues)/)\d+\W{0,3} (?:which|that)"
+    r"|\b(?:once|since|after|when|until|because|pr|pull request) (?:#|\S*/(?:pull|issues)/)\d+)"
+    r"(?: (?:already|also|has))*\Z",
+    re.IGNORECASE,
 )
 _ASKED = re.compile(
     r"(?:^|\W)(?:(?:do|does|did|will|would|could|can|should|is|are|has|have|may|might)\s+(?:this|it"
