@@ -50,14 +50,15 @@ def misuse(
                     remedy = f"Write --repo {repository_name(word)}"
             return UsageError(f"{word!r} is one word too many", remedy)
         case cyclopts.UnknownOptionError():
-            name = (error.token.keyword or "").strip("-").replace("_", "-")
+            word = error.token.keyword or error.token.value.partition("=")[0]
+            name = word.strip("-").replace("_", "-")
             known = [one.lstrip("-") for of in error.argument_collection for one in of.names]
             known += [option.replace("_", "-") for option in options]
             if near := get_close_matches(name, known, n=1, cutoff=_ALIKE):
                 remedy = f"{ask([f'--{near[0]}'])} {remedy}"
             elif (name := name.replace("-", "_")) in FILE_SETTINGS:
                 remedy = f"Set {name} in {CONFIG_FILE}, in the workspace, for all commands"
-            return UsageError(f"Unknown option: {error.token.keyword}", remedy)
+            return UsageError(f"Unknown option: {word}", remedy)
         case cyclopts.MissingArgumentError() if error.argument is not None:
             lacks = "requires an argument" if error.keyword else "is missing"
             return UsageError(f"{error.keyword or error.argument.name} {lacks}", remedy)
