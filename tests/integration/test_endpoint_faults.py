@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.evaluation.model import UnansweredError
-from goldpan.llm.exchange import GivenUpError, same_model
+from goldpan.llm.exchange import GivenUpError, ModelReply, same_model, understand
 from tests.local_server import Answer
 from tests.openai_server import CUT, KEY, Body, OpenAIServer
 from tests.prompting import answers, ask, issues
@@ -130,6 +130,53 @@ def test_thoughts_alone_are_no_answer(tmp_path: Path, message: dict[str, Any]) -
         server.model = lambda _: says(message, finish="length")
         assert review(lab, server, seed=1).reasons == {"truncated": 3}
         assert "raise max_tokens" in rows(lab)[1]["evidence"]
+
+
+def streamed(body: Body, *, ends: bool = True) -> bytes:
+    content = json.dumps({"reply": 1, **json.loads(keeps(body).content or "")})
+    deltas = [{"role": "assistant"}, {"content": content[:9]}, {"content": content[9:]}]
+    events = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
+    if ends:
+        usage = {"prompt_tokens": 100, "completion_tokens": 9}
+        last: dict[str, Any] = {"model": "judge", "usage": usage}
+        events.append(last | {"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    lines = [f"data: {json.dumps(event)}" for event in events]
+    return "\n\n".join([": PROCESSING", *lines, *["data: [DONE]"] * ends, ""]).encode()
+
+
+def test_servers_that_stream_unasked_are_understood(tmp_path: Path) -> None:
+    """Proxies do so whatever a request says (songquanpeng/one-api, BerriAI/litellm)."""
+    lab = workspace(tmp_path)
+    with OpenAIServer(lambda body: Answer(body=streamed(body, ends=False))) as server:
+        assert review(lab, server, retries=0).reasons == {"server-error": 3}
+        server.model = lambda body: Answer(body=streamed(body))
+        done = review(lab, server)
+    assert (done.keep, done.usage.estimated) == ({"question-answer": 3}, False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'\xef\xbb\xbf{"choices": [{"message": {"content": "bug"}}]}',
+        b': PROCESSING\n\n{"choices": [{"message": {"content": "bug"}}]}',
+        b'{"choices": [{"message": {"function_call": {"arguments": "bug"}}}]}',
+        b'data: {"choices": [{"delta": {"content": "bug"}}]}\n\ndata: [DONE]\n\n',
+        b'data: []\n\ndata: {"choices": [7]}\n\ndata: x\n\n'
+        b'data:{"choices": [{"delta": {"content": "bug"}, "finish_reason": "stop"}]}',
+    ],
+)
+def test_replies_in_other_clothes_are_read(body: bytes) -> None:
+    assert understand(ModelReply(200, body), str).answer == "bug"
+
+
+@pytest.mark.parametrize("body", [b"data: 7\n\n", b"data: {}\n\n", b"event: x\n\n", b"data: ["])
+def test_streams_without_an_answer_are_none(body: bytes) -> None:
+    assert understand(ModelReply(200, body), str).failure in ("server-error", "malformed")
+
+
+def test_half_a_character_loses_no_reply() -> None:
+    body = b'{"choices": [{"message": {"content": "\\ud83d bug"}}]}'
+    assert understand(ModelReply(200, body), str).answer == "? bug"
 
 
 def test_a_reply_that_llama_cpp_calls_broken_is_malformed_and_not_asked_for_again(

@@ -16,6 +16,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.dialect import message_of, named_parameters
+from goldpan.llm.stream import read_stream
 
 
 class EndpointError(GoldpanError):
@@ -274,7 +275,7 @@ def _error(status: int, data: dict[str, Any]) -> tuple[object, int]:
 def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[Any]:
     told = error if isinstance(error, dict) else {"message": error}
     parts = (told.get("code"), told.get("type"), message_of(told) or _words(body))
-    words = " ".join(str(part) for part in parts if part)
+    words = " ".join(str(part) for part in parts if part and part != status)
     detail = line(f"HTTP {status} {words}")
     if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
         return RequestOutcome(None, "context-overflow", detail, Usage())
@@ -312,10 +313,11 @@ def _content(message: dict[str, Any]) -> tuple[str, str]:
         text = told.get("text")
         if told.get("type", "text") in _TEXTS and isinstance(text, str):
             texts.append(text)
-    calls = message.get("tool_calls")
-    if not any(texts) and isinstance(calls, list) and len(calls) == 1:
-        function = calls[0].get("function") if isinstance(calls[0], dict) else None
-        texts = [str(function.get("arguments") or "")] if isinstance(function, dict) else []
+    calls, function = message.get("tool_calls"), message.get("function_call")
+    if isinstance(calls, list) and len(calls) == 1 and isinstance(calls[0], dict):
+        function = calls[0].get("function")
+    if not any(texts) and isinstance(function, dict):
+        texts = [str(function.get("arguments") or "")]
     return str(refusal or ""), "".join(texts)
 
 
@@ -326,7 +328,7 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return {}
+        data = read_stream(body)
     if isinstance(data, list) and len(data) == 1:  # as Gemini sends errors
         data = data[0]
     return data if isinstance(data, dict) else {}
