@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.datasets.table_files import FieldError
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import (
@@ -22,10 +21,8 @@ from goldpan.papers.crosscodebench.instances import (
     write_instances,
 )
 from goldpan.papers.crosscodebench.kinds import kind_of_category
-from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
-from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
+from tests.crosscode_tasks import write_public
 
-QUIET = Reporter(quiet=True)
 STEM = "task_006_some_dataset_classification"
 GOOD = {"input": "int a;", "output": "Yes", "split": "train", "idx": "1"}
 JSON = st.recursive(
@@ -44,7 +41,7 @@ def refusal(directory: Path) -> str:
     (path,) = directory.glob("*.meta.json")
     with pytest.raises(DatasetError) as caught:
         import_task(WorkspaceLayout(directory / "w"), path)
-    assert not (directory / "w" / "datasets").exists()
+    assert not list((directory / "w").glob("datasets/*"))
     return caught.value.problem
 
 
@@ -100,32 +97,9 @@ def test_files_hold_what_they_announce(tmp_path: Path) -> None:
     announced = f"1 instances, but {STEM}.meta.json announces 2"
     assert refusal(tmp_path / "two") == f"{STEM}.data.json: {announced}"
     write_public(tmp_path / "none", STEM, [])
-    assert "holds no instances" in refusal(tmp_path / "none")
+    assert "would be empty" in refusal(tmp_path / "none")
     write_public(tmp_path / "named", "task_8_short_classification", [GOOD])
     assert "name is not task_NNN" in refusal(tmp_path / "named")
-
-
-def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path / "w")
-    task = make_task("kind_of", "multi-class")
-    directory = write_rows(workspace, task, {"test": sample_rows(task)})
-    export_tasks(workspace, [TaskDataset(task, directory)], tmp_path / "files", QUIET)
-    (data,) = (tmp_path / "files").glob("*.data.json")
-    content = json.loads(data.read_text())
-    content["Instances"][1]["output"] = "crash"
-    content["Instances"][2]["facts"] = {"color": "red", "position": 1}
-    data.write_text(json.dumps(content))
-    (meta,) = (tmp_path / "files").glob("*.meta.json")
-    with pytest.raises(DatasetError, match=r"Instances\[1\]: the output 'crash' is not one of"):
-        import_task(WorkspaceLayout(tmp_path / "v"), meta)
-    content["Instances"][1]["output"] = "bug"
-    data.write_text(json.dumps(content))
-    with pytest.raises(DatasetError, match=r"Instances\[2\].facts.color: is not a column"):
-        import_task(WorkspaceLayout(tmp_path / "v"), meta)
-    content["Instances"][2]["facts"] = {"position": "first"}
-    data.write_text(json.dumps(content))
-    with pytest.raises(DatasetError, match=r"Instances\[2\]"):
-        import_task(WorkspaceLayout(tmp_path / "v"), meta)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +146,7 @@ def test_arrays_are_read_as_they_were_written(
 def test_instances_come_back(tmp_path_factory: pytest.TempPathFactory, texts: Any) -> None:
     path = tmp_path_factory.mktemp("data") / "x.data.json"
     instances = [
-        Instance(input_text, output, "test", str(at), {"repo": output}, {})
+        Instance(input_text, output, "test", str(at), {"repo": output})
         for at, (input_text, output) in enumerate(texts)
     ]
     assert write_instances(path, instances) == len(instances)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from goldpan.plugins.data import Results, UsageError
 from goldpan.plugins.operations import Positive, several
 
 if TYPE_CHECKING:
     from goldpan.papers.crosscodebench.importing import Imported
-    from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
     from goldpan.papers.crosscodebench.splits import Assigned
     from goldpan.papers.crosscodebench.task_files import Exported
     from goldpan.plugins.operations import Dataset, Workspace
@@ -199,30 +198,6 @@ def split_(
     with lab.reporting() as reporter:
         built = build.build_split(lab.layout, tasks, assigned, settings, directory, reporter)
     return Dataset(directory, built=built, workspace=lab)
-
-
-def shortcut_(
-    lab: Workspace,
-    directory: Path | str,
-    *,
-    method: Literal["copy-ex-output", "copy-ins-input"],
-    seed: int = 0,
-    output: Path | str | None = None,
-) -> ShortcutScores:
-    """Score a shortcut on the evaluation side: the baseline to beat.
-
-    Example: goldpan build crosscode shortcut built --method copy-ex-output
-
-    Args:
-        directory: A directory that goldpan build crosscode split wrote.
-        method: Copy an example's output, or the instance's input.
-        seed: Seed of all random draws.
-        output: A Parquet file for the predictions. (default: none)
-    """
-    from goldpan.papers.crosscodebench.shortcuts import find_shortcut, score_shortcut
-
-    shortcut = find_shortcut(method)
-    return score_shortcut(Path(directory), shortcut, seed, Path(output) if output else None)
 
 
 def _files(lab: Workspace) -> Path:
