@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import GoldpanError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.table_files import FieldError
 from goldpan.papers.crosscodebench.importing import import_task
@@ -39,7 +39,7 @@ JSON = st.recursive(
 def refusal(directory: Path) -> str:
     """Return why the task files of a directory cannot be imported."""
     (path,) = directory.glob("*.meta.json")
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(GoldpanError) as caught:
         import_task(WorkspaceLayout(directory / "w"), path)
     assert not list((directory / "w").glob("datasets/*"))
     return caught.value.problem
@@ -48,25 +48,25 @@ def refusal(directory: Path) -> str:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"Prompt": None}, "Description: is missing"),
-        ({"Definition": [""]}, "Definition: is empty"),
-        ({"Definition": {"a": 1}}, "Definition: dict {'a': 1} is not text"),
-        ({"Type": ["Clasification"]}, "Type: ['Clasification'] is not a type with its sub-type"),
-        ({"Type": ["Classification", "Many"]}, "Type: ['Classification', 'Many'] is not a type"),
-        ({"Type": ["Translation", "Binary"]}, "Type: ['Translation', 'Binary'] is not a type"),
-        ({"Type": []}, "Type: [] is not a type"),
-        ({"Positive Examples": "x"}, "Positive Examples: is not a list of examples"),
+        ({"Prompt": None}, "description is missing"),
+        ({"Definition": [""]}, "definition: is empty"),
+        ({"Definition": {"a": 1}}, "definition: Input should be a valid string"),
+        ({"Type": ["Clasification"]}, "type: ['Clasification'] is not a type with its sub-type"),
+        ({"Type": ["Classification", "Many"]}, "type: ['Classification', 'Many'] is not a type"),
+        ({"Type": ["Translation", "Binary"]}, "type: ['Translation', 'Binary'] is not a type"),
+        ({"Type": []}, "type: [] is not a type"),
+        ({"Positive Examples": "x"}, "positive: it is not a list"),
         (
             {"Positive Examples": [{"input": "x", "output": "y"}, {"input": "x"}]},
-            "Positive Examples[1].Output: is missing",
+            "positive[1].output is missing",
         ),
         (
             {"Negative Examples": [{"input": "x", "output": 3}]},
-            "Negative Examples[0].Output: int 3 is not text",
+            "negative[0].output: Input should be a valid string",
         ),
-        ({"Instance_number": [{"total": "many"}]}, "Instance Number: is not an object of counts"),
-        ({"Goldpan": {"format": 9}}, "Goldpan.format: is not 1"),
-        ({"Goldpan": {"format": 1, "task": {"name": "x"}}}, "Goldpan.task: "),
+        ({"Instance_number": [{"total": "many"}]}, "counts: Input should be a valid integer"),
+        ({"Goldpan": {"format": 9, "task": {}}}, "another version than 1 wrote it"),
+        ({"Goldpan": {"format": 1, "task": {"name": "x"}}}, "8 things are missing or wrong: task."),
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
@@ -99,7 +99,7 @@ def test_files_hold_what_they_announce(tmp_path: Path) -> None:
     write_public(tmp_path / "none", STEM, [])
     assert "would be empty" in refusal(tmp_path / "none")
     write_public(tmp_path / "named", "task_8_short_classification", [GOOD])
-    assert "name is not task_NNN" in refusal(tmp_path / "named")
+    assert "its name is not task_NNN" in refusal(tmp_path / "named")
 
 
 @pytest.mark.parametrize(
