@@ -131,7 +131,7 @@ def build_split(
         raise data.DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
             f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
-            "another of goldpan build crosscode splits",
+            "another of goldpan reproduce crosscodebench --table 4",
         )
     data.refuse_foreign(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}

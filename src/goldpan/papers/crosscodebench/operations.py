@@ -12,7 +12,6 @@ from goldpan.plugins.operations import Positive, several
 
 if TYPE_CHECKING:
     from goldpan.papers.crosscodebench.importing import Imported
-    from goldpan.papers.crosscodebench.splits import Assigned
     from goldpan.papers.crosscodebench.task_files import Exported
     from goldpan.plugins.operations import Dataset, Workspace
 
@@ -135,21 +134,6 @@ def import_(
             imports.append(importing.import_task(lab.layout, path))
             progress.advance()
     return Results(imports)
-
-
-def splits_(lab: Workspace, *, source: Path | str | Sequence[Path | str] = ()) -> Results[Assigned]:
-    """List the splits and how many tasks each has, including empty ones.
-
-    Example: goldpan build crosscode splits
-
-    Args:
-        source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
-    """
-    from goldpan.papers.crosscodebench import build
-    from goldpan.papers.crosscodebench.splits import assign_tasks, shipped_splits
-
-    metas = [task.meta for task in build.find_tasks(_sources(lab, source))]
-    return Results(assign_tasks(name, split, metas) for name, split in shipped_splits().items())
 
 
 def split_(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -71,15 +71,13 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned(data.Result):
+class Assigned:
     """A split as it comes out with the tasks that are there."""
-
-    shown_in_json = ("tasks", "empty")
 
     name: str
     split: TaskSplit
-    train: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
-    evaluation: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
+    train: tuple[Meta, ...]
+    evaluation: tuple[Meta, ...]
     left_out: tuple[LeftOut, ...]
 
     @property
@@ -87,27 +85,6 @@ class Assigned(data.Result):
         """The side that has no task: training, evaluation or both; empty where both have some."""
         sides = {"training": self.train, "evaluation": self.evaluation}
         return " and ".join(side for side, metas in sides.items() if not metas)
-
-    @property
-    def tasks(self) -> dict[str, list[str]]:
-        """The names of the tasks of each side."""
-        sides = {"train": self.train, "evaluation": self.evaluation}
-        return {side: [meta.name for meta in metas] for side, metas in sides.items()}
-
-
-@data.renders(list[Assigned])
-def listed(results: Sequence[Assigned]) -> Iterator[data.Block]:
-    """Yield how many tasks each split has."""
-    cells = []
-    for assigned in results:
-        paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
-        empty = f"no task for {assigned.empty}" if assigned.empty else ""
-        counts = (len(assigned.train), len(assigned.evaluation))
-        cells.append((assigned.name, *counts, paper, empty))
-    yield data.Table(("split", "train", "evaluation", "paper", ""), cells)
-    for assigned in results:
-        for task in assigned.left_out:
-            yield data.Line(f"{assigned.name}: {task}")
 
 
 @cache
