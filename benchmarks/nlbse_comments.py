@@ -182,7 +182,7 @@ def main() -> None:
             measured = measure(workspace, entry)
             ranked = measured.ranked
             cells = [f"{measured.mean(metric):.3f}" for metric in ("precision", "recall", "f1")]
-            cells += [str(ranked.outperformed), f"{ranked.score:.4f}"]
+            cells += [str(len(ranked.won)), f"{ranked.score:.4f}"]
             line((entry.about, *cells, f"{measured.processor:.0f}", f"{measured.wall:.0f}"))
             sys.stdout.flush()
             if entry.shown:

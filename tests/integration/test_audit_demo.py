@@ -62,7 +62,7 @@ def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Pa
     assert edits["solution-in-issue"] == ["67+68"]  # edited in after it was merged
     assert fixes["solution-in-issue"] == []
     assert fixes["demanding-tests"] == ["7+8"]
-    weak = ["151+152", "93+94", "17+18"]
+    weak = ["151+152", "93+94", "17+18", "9+10"]
     assert fixes["weak-tests"] == (weak if "bubblewrap" in ISOLATIONS else [])
     assert (len(edits["place-in-issue"]), len(fixes["place-in-issue"])) == (25, 19)
     answers = found(lab, "qa")

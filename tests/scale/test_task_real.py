@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -13,10 +12,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.importing import ImportResult, import_files
 from goldpan.datasets.tasks.registry import find_task, load_tasks
-from goldpan.papers.crosscodebench.importing import import_task
-from goldpan.papers.crosscodebench.instances import read_instances
-from goldpan.papers.crosscodebench.meta import list_metas
-from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
 from tests.places import DATA, needs_data
 
 QUIET = Reporter(quiet=True)
@@ -81,27 +76,3 @@ def test_comments_match_table_ii(tmp_path: Path, name: str) -> None:
     result = imported(tmp_path, name, DATA / "nlbse23-comments" / f"{language}.csv.xz")
     assert result.exact
     assert len(result.checks) == 7
-
-
-def test_real_tasks_come_back(tmp_path: Path) -> None:
-    """They do so as they were, and the comments as the leaks that they are."""
-    own, other = WorkspaceLayout(tmp_path / "here"), WorkspaceLayout(tmp_path / "there")
-    datasets = []
-    for name, files in SOURCES.items():
-        task = find_task(name)
-        import_files(own, task, [DATA / file for file in files], QUIET)
-        datasets.append(TaskDataset(task, own.dataset(name)))
-    exported = export_tasks(own, datasets, tmp_path / "files", QUIET)
-    assert len(exported.metas) == len(SOURCES) >= 22
-    for path in list_metas(tmp_path / "files"):
-        imported = import_task(other, path)
-        for part in sorted((own.dataset(imported.task.name) / "data").iterdir()):
-            twin = imported.directory / "data" / part.name
-            assert pq.read_table(part) == pq.read_table(twin), part
-    instances = [
-        instance
-        for path in (tmp_path / "files").glob("*_ner_*.data.json")
-        for instance in read_instances(path)
-    ]
-    assert len(instances) > 1000
-    assert sum(bool(instance.exact) for instance in instances) < len(instances) / 100

@@ -123,12 +123,19 @@ def test_leaving_out_the_only_hunk_is_no_variant_for_it_is_no_fix() -> None:
     assert not [v for v in varied(BEFORE.replace("[]", "[0]")) if v.kind == "hunk"]
 
 
-def test_strings_and_imports_are_left_alone() -> None:
+def test_strings_with_words_and_imports_are_left_alone() -> None:
     after = "import os\n" + BEFORE.replace("[]", 'os.getenv("MILL")') + 'raise OSError("no mill")\n'
     found = changes(varied(after))
     assert ("return", "return None") in found
     assert not [text for kind, text in found if kind == "constant"]
     assert not [text for _, text in found if text == "pass" and "import" in text]
+
+
+@pytest.mark.parametrize("path", ["mill.py", "mill.js"])
+def test_a_string_without_a_word_is_a_constant(path: str) -> None:
+    before = "names = found;\n" + "\n" * 9
+    found = changes(varied(before.replace("found", 'found.split(",")'), before, path))
+    assert ("constant", 'names = found.split("");') in found
 
 
 def test_types_are_no_behavior() -> None:

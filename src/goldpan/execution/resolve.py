@@ -115,10 +115,8 @@ _OUTCOMES: Mapping[Verdict, Outcome] = {
 }
 ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
-_CONTROL = "python-functions"
-"""The negative control that an answer has passed; older answers are scored again."""
-_DIFFS = "git apply"
-"""What applies an answer that is a diff; answers that were applied otherwise are scored again."""
+_VERSION = 1
+"""Raised where the same answer would have another outcome; older ones are scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +144,6 @@ class ScoringJob:
     def tests(self) -> tuple[str, ...]:
         """The tests that have to pass."""
         return (*self.record.proof.fail_to_pass, *self.record.proof.pass_to_pass)
-
-    @property
-    def settings(self) -> str:
-        """The SHA-256 of how the tests are run: with more time they may end."""
-        return run_digest(self.job.settings, self.job.recipes)
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -332,12 +325,11 @@ def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
     return Resolution(answer.job.instance, plain["outcome"], *lists)
 
 
-def _about(answer: ScoringJob, digest: str) -> dict[str, str]:
+def _about(answer: ScoringJob, digest: str) -> dict[str, object]:
     """Return what an outcome follows from, `digest` being that of the answer's text."""
     return {
         "record": answer.record.digest,
         "answer": digest,
-        "settings": answer.settings,
-        "control": _CONTROL,
-        "diffs": _DIFFS,
+        "settings": run_digest(answer.job.settings, answer.job.recipes),
+        "version": _VERSION,
     }

@@ -7,10 +7,9 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import GitError
@@ -91,12 +90,9 @@ class Trial:
         """True where the last run ended before it had reported all of its tests."""
         self.environment: dict[str, Any] = {}
         """The environment that the tests run in, as records state it."""
-        self._settle(scratch)
-
-    def _settle(self, folder: Path) -> None:
-        self._testbed = folder / "testbed"
+        self._testbed = scratch / "testbed"
         """The folder where all runs: what is installed refers to files by their whole path."""
-        self._home, self._reports = folder / "home", folder / "reports"
+        self._home, self._reports = scratch / "home", scratch / "reports"
         for path in (self._home, self._reports):
             path.mkdir()
 
@@ -160,22 +156,6 @@ class Trial:
     def take_all(self) -> None:
         """Run all tests from now on, in whichever way reports any."""
         self.takes_all, self._command = True, None
-
-    def beside(self, name: str) -> Self | None:
-        """Return a trial of the same base and environment whose tests run beside this one's.
-
-        Its logs go with its scratch folder. None where what is installed refers to this trial's
-        folder, or where what was built lies in the home directory.
-        """
-        folder = self._scratch / name
-        testbed = folder / "testbed"
-        if not self.is_python or self._isolation.testbed(testbed) == str(testbed):
-            return None
-        folder.mkdir()
-        other = copy(self)
-        other._logs = folder
-        other._settle(folder)
-        return other
 
     @property
     def is_python(self) -> bool:

@@ -1,22 +1,18 @@
-"""`goldpan build crosscode` from a workspace with tasks to prompts and shortcuts, and back."""
+"""`goldpan build crosscode` from a workspace with tasks to prompts, and back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.registry import find_task
-from goldpan.datasets.tasks.wording import find_method
-from goldpan.evaluation.score import predictions_schema
+from goldpan.papers.crosscodebench.cells import percentages
 from goldpan.papers.crosscodebench.importing import task_toml
-from goldpan.papers.crosscodebench.shortcuts import find_shortcut, percentages
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
 from tests.invoking import Invoked, invoke
@@ -60,34 +56,19 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
     assert "sentiment" in out["without_rows"]
     exported = workspace.root / "crosscode" / "tasks"
 
-    names = {split["name"]: split for split in answer("splits", *common)}
-    assert len(names) == 10
-    assert names["Type-QA"]["tasks"]["evaluation"] == ["qa"]
-    assert names["Type-Trans"]["empty"] == "evaluation"
-
     made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)["built"]
     assert {task["task"] for task in made["train"]} == set(TASKS) - {"qa"}
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
     assert prompts.num_rows == made["evaluation"][0]["drawn"]
     assert all(text.count("\nExample ") == 2 for text in prompts["prompt"].to_pylist())
 
-    target = tmp_path / "predictions.parquet"
-    arguments = ("shortcut", made["directory"], "--method", "copy-ins-input", "--output", target)
-    scores = answer(*arguments)
-    assert scores["instances"] == prompts.num_rows
-    predictions = pq.read_table(target)
-    assert predictions.schema == predictions_schema("text-generation")
-    assert predictions["answer"].to_pylist() == prompts["input"].to_pylist()
-    assert predictions["truth"].to_pylist() == prompts["output"].to_pylist()
-
     imports = answer("import", exported, "--workspace", tmp_path / "new")
-    back = {imported["task"]: imported for imported in imports}
-    for name in TASKS:
-        assert back[name]["splits"] == {"train": 20, "test": 10}
-        for path in (workspace.dataset(name) / "data").iterdir():
-            assert pq.read_table(path) == pq.read_table(
-                WorkspaceLayout(tmp_path / "new").dataset(name) / "data" / path.name
-            )
+    assert len(imports) == len(TASKS)
+    for imported in imports:
+        assert imported["splits"] == {"train": 20, "test": 10}
+        table = pq.read_table(Path(imported["directory"]) / "data" / "train-00000-of-00001.parquet")
+        assert set(table["license"].to_pylist()) == {"MIT"}
+        assert set(table["repo"].to_pylist()) == {None, "o/n"}
 
 
 def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None:
@@ -115,13 +96,8 @@ def test_people_see_what_was_done(workspace: WorkspaceLayout, tmp_path: Path) ->
     assert done.exit_code == 0
     assert "task_340_goldpan_issues_question_answering" in done.stdout
     assert "60 instances written to" in done.stdout
-    done = crosscode("splits", *common)
-    assert "Type-QA" in done.stdout
     done = crosscode("split", "Type-QA", *common)
     assert "Type-QA: 30 prompts to train on, 30 to evaluate on" in done.stdout
-    made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
-    done = crosscode("shortcut", made, "--method", "copy-ex-output")
-    assert "rouge_l:" in done.stdout
 
 
 def test_public_files_are_used_where_they_lie(workspace: WorkspaceLayout, tmp_path: Path) -> None:
@@ -177,30 +153,16 @@ def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
     sentence(done, 1, "holds no task_NNN_DATASET_TYPE.meta.json")
 
 
-@pytest.mark.parametrize(
-    ("find", "message"),
-    [
-        (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
-        (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
-    ],
-)
-def test_names_that_there_are_not_list_those_there_are(
-    find: Callable[[], Any], message: str
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        find()
-
-
 def test_scores_are_percentages() -> None:
     inputs = ["def add ( a , b ) : return a - b", "def two ( ) : return 3"]
     fixed = ["def add ( a , b ) : return a + b", "def two ( ) : return 2"]
     copied = percentages(fixed, inputs)
-    assert copied["exact_match"] == 0
-    assert 60 < copied["bleu"] < 100
+    assert copied["EM"] == 0
+    assert 60 < copied["BLEU"] < 100
     perfect = percentages(fixed, list(fixed))
-    assert perfect == pytest.approx({"exact_match": 100, "bleu": 100, "rouge_l": 100})
+    assert perfect == pytest.approx({"EM": 100, "BLEU": 100, "ROUGE-L": 100})
     labels = ["buggy", "correct"]
     example_output = percentages(labels, ["buggy", "buggy"])
-    assert example_output["exact_match"] == 50  # as Table V's 50.00 for two balanced classes
-    assert percentages(labels, [None, None])["exact_match"] == 0
+    assert example_output["EM"] == 50  # as Table V's 50.00 for two balanced classes
+    assert percentages(labels, [None, None])["EM"] == 0
     assert percentages([], []) == {}

@@ -17,7 +17,6 @@ from goldpan.datasets.tasks.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import CrossSettings, Prompter
-from goldpan.papers.crosscodebench.shortcuts import copied_example
 from goldpan.text.markers import escaped, unescaped
 from tests.drawing import daily
 
@@ -140,14 +139,6 @@ def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
     begun = time.process_time()
     assert unescaped(escaped(text)) == text
     assert time.process_time() - begun < 20
-
-
-def test_a_copied_example_depends_on_seed_and_instance() -> None:
-    answers = [copied_example(META, str(at), 0) for at in range(400)]
-    assert {answers.count(f"out {at}") > 50 for at in range(4)} == {True}
-    assert answers == [copied_example(META, str(at), 0) for at in range(400)]
-    assert answers != [copied_example(META, str(at), 1) for at in range(400)]
-    assert copied_example(replace(META, positive=()), "1", 0) is None
 
 
 def authors(method: str) -> str:

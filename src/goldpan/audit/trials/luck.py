@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.audit.finding import Finding, FindingName, Span
 from goldpan.audit.trials.trial import RerunTrial, Untold
 from goldpan.execution.records import Conditions, EndedError
-from goldpan.execution.trial import Trial
 
 NAME: FindingName = "luck"
 VERSION = 3
@@ -73,9 +72,9 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     variables = {key: value for each in others.values() for key, value in each.variables.items()}
     prefix = next((each.prefix for each in others.values() if each.prefix), ())
     first = {_TOGETHER: trial.limited(variables, prefix), **alone}
-    together, *cases = _run_each(trial, first, 1)
+    together, *cases = (_case(trial, *one, 1) for one in first.items())
     if together.tests or together.untold:
-        apart = _run_each(trial, others, 2)
+        apart = [_case(trial, *one, 2) for one in others.items()]
         changed = any(case.tests for case in apart) or not together.tests
         cases = [*apart, *cases, *(() if changed else (together,))]
         found[_TOGETHER] = first[_TOGETHER]
@@ -87,15 +86,6 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     tried = {case.name for case in cases}
     unable = (Case(name, untold=why) for name, why in _UNABLE.items() if name not in tried)
     return (*cases, *unable)
-
-
-def _run_each(trial: RerunTrial, found: Mapping[str, Conditions], time: int) -> list[Case]:
-    names = list(found)
-
-    def run(lane: Trial, number: int) -> Case:
-        return _case(trial, lane, names[number], found[names[number]], time)
-
-    return list(trial.side_by_side(run, len(names)))
 
 
 def _circumstances(trial: RerunTrial) -> Iterator[tuple[str, Conditions]]:
@@ -120,10 +110,10 @@ def _circumstances(trial: RerunTrial) -> Iterator[tuple[str, Conditions]]:
         yield "processor", trial.limited({"PYTHON_CPU_COUNT": "1"}, prefix)
 
 
-def _case(trial: RerunTrial, lane: Trial, name: str, conditions: Conditions, time: int) -> Case:
+def _case(trial: RerunTrial, name: str, conditions: Conditions, time: int) -> Case:
     try:
-        before = lane.run(f"{name}-before-{time}", trial.apply_tests, conditions)
-        after = lane.run(f"{name}-after-{time}", trial.apply_fix, conditions)
+        before = trial.trial.run(f"{name}-before-{time}", trial.apply_tests, conditions)
+        after = trial.trial.run(f"{name}-after-{time}", trial.apply_fix, conditions)
     except EndedError as ended:
         return Case(name, untold=f"it exceeded a limit ({ended.detail})")
     if not after:
@@ -135,8 +125,8 @@ def _case(trial: RerunTrial, lane: Trial, name: str, conditions: Conditions, tim
 
 
 def _again(trial: RerunTrial, first: Case, conditions: Conditions) -> Case:
-    """Repeat a case in which tests differ, with nothing beside it."""
-    second = _case(trial, trial.trial, first.name, conditions, 3)
+    """Repeat a case in which tests differ."""
+    second = _case(trial, first.name, conditions, 3)
     both = tuple(test for test in first.tests if test in second.tests)
     return replace(first, tests=both or first.tests, times=2 if both else 1)
 

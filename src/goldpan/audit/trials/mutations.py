@@ -51,6 +51,8 @@ _NUMBER = re.compile(
     r"integer|float|number|number_literal|(?:decimal_)?(?:int|integer|float|floating_point)_literal"
 )
 _BOOLEANS = {"true": "false", "false": "true", "True": "False", "False": "True"}
+SIGNS = re.compile(rb"([\"'`])[^\w\s\"'`\\{}%$]+\1")
+"""A string without a word, such as a separator; most others are messages."""
 _SWAPPED = {"break": "continue", "continue": "break"}
 _NOTHING = {
     "Python": "None", "JavaScript": "undefined", "TypeScript": "undefined", "TSX": "undefined",
@@ -116,6 +118,8 @@ def edits_of(
 
 
 def _edits_of_node(node: Node, language: Language, mark: Mark | None) -> Iterator[MutationEdit]:
+    if mark is Mark.STRING and (signs := SIGNS.fullmatch(node.text or b"")):
+        yield _edit("constant", node, signs[1] * 2)
     if mark in (Mark.COMMENT, Mark.EXACT, Mark.STRING):
         return
     parent, text = node.parent, _text(node)

@@ -8,12 +8,10 @@ WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/reruns/
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +49,6 @@ from goldpan.execution.trial import open_trial
 RERUNS = "reruns.json"
 RERUN_NAMES: tuple[FindingName, ...] = (weak_tests.NAME, luck.NAME)
 """The findings that run tests."""
-_MOST_LANES = 4
 _COLUMNS = ("id", "repo", "issue", "pull", "base_commit", "patch", "test_patch", "test_files")
 Findings = Mapping[FindingName, Finding]
 
@@ -104,7 +101,6 @@ class _Unit:
     record: TrialRecord
     names: tuple[FindingName, ...]
     options: RerunOptions
-    lanes: int
 
     @property
     def directory(self) -> Path:
@@ -121,7 +117,7 @@ class _Unit:
         runs = sum(
             self.options.variants if name == weak_tests.NAME else luck.RUNS for name in self.names
         )
-        return took["build"] + per_run * (1 + ceil(runs / self.lanes))
+        return took["build"] + per_run * (1 + runs)
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -144,8 +140,6 @@ def rerun_rows(
     found: dict[str, dict[FindingName, Finding]] = {}
     units: list[_Unit] = []
     instances: list[tuple[str, FixInstance]] = []
-    processors = len(os.sched_getaffinity(0))
-    lanes = max(1, min(_MOST_LANES, processors // max(1, options.execution.workers)))
     for row in rows:
         findings = found.setdefault(row.id, {})
         try:
@@ -161,7 +155,7 @@ def rerun_rows(
             findings.pop(name, None)
         if missing:
             job = TrialJob(workspace, instance, options.settings, options.recipes, options.again)
-            units.append(_Unit(job, record, missing, options, lanes))
+            units.append(_Unit(job, record, missing, options))
     if units:
         _run_all(workspace, units, found, options, reporter)
     inputs: dict[str, str] = {}
@@ -242,7 +236,8 @@ def rerun(unit: _Unit) -> Findings:
         shutil.rmtree(unit.directory, ignore_errors=True)
         make_directory(unit.directory)
         for path in logs.iterdir():
-            shutil.copyfile(path, unit.directory / path.name)
+            if not path.name.startswith("variant-"):  # many, and their results are kept
+                shutil.copyfile(path, unit.directory / path.name)
     plain = {
         "id": unit.job.instance.id,
         "record": unit.record.digest,
@@ -263,7 +258,7 @@ def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[
     with open_trial(unit.job, logs, unit.record) as trial:
         started = time.monotonic()
         trial.prepare()
-        again = RerunTrial(trial, unit.record, unit.lanes)
+        again = RerunTrial(trial, unit.record)
         failed = again.failed(again.run_fix("after-1"))
         unsteady = luck.check_again(again, failed) if failed else ()
         for name in unit.names:

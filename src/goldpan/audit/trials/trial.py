@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
-from typing import TypeVar
 
 from goldpan.audit.trials.variants import FixedFile, changed_blocks
 from goldpan.code.patch import split_patch
@@ -17,7 +14,6 @@ from goldpan.execution.proof import Run
 from goldpan.execution.records import Conditions, TrialRecord
 from goldpan.execution.trial import Trial, apply_or_end
 
-T = TypeVar("T")
 _SECONDS, _TIMES = 5.0, 5.0
 """The time limit of a run: so many seconds, and so many times the time of the run with the fix."""
 
@@ -36,8 +32,6 @@ class RerunTrial:
 
     trial: Trial
     record: TrialRecord
-    lanes: int
-    """How many runs may go on side by side."""
     fixed: tuple[FixedFile, ...] = ()
     """The files of the fix, once it was applied."""
     imported: tuple[str, ...] = ()
@@ -46,7 +40,6 @@ class RerunTrial:
     """The duration of the run with the fix."""
     until_failure: Mapping[str, str] = field(default_factory=dict)
     """Variables with which tests stop at the first that fails; none where some fail anyway."""
-    _beside: list[Trial] = field(default_factory=list)
 
     @property
     def is_python(self) -> bool:
@@ -93,25 +86,6 @@ class RerunTrial:
         `repeats` is how often the run sets up everything that the run with the fix sets up once.
         """
         return Conditions(variables, prefix, _SECONDS + _TIMES * self.seconds * repeats)
-
-    def side_by_side(self, run: Callable[[Trial, int], T], count: int) -> Iterator[T]:
-        """Yield the result of `run` for each number below `count`, each with a trial of its own."""
-        if not self._beside:
-            others = (self.trial.beside(f"lane-{lane + 1}") for lane in range(self.lanes))
-            self._beside = [other for other in others if other is not None] or [self.trial]
-        free: SimpleQueue[Trial] = SimpleQueue()
-        for trial in self._beside:
-            free.put(trial)
-
-        def work(number: int) -> T:
-            trial = free.get()
-            try:
-                return run(trial, number)
-            finally:
-                free.put(trial)
-
-        with ThreadPoolExecutor(len(self._beside)) as pool:
-            yield from pool.map(work, range(count))
 
 
 def _fixed_files(testbed: Path, patch: str) -> Iterator[FixedFile]:

@@ -2,7 +2,7 @@
 
 A variant that passes the tests shows what they do not check. Each parses, and none has the tokens
 of the fix, of the code before it, or of another variant; for Python, none has their bytecode.
-Strings, comments and types count for nothing: most strings are messages.
+Comments, types and strings with a word count for nothing: most of these are messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import groupby, zip_longest
 from types import CodeType
 from typing import TypeVar
 
-from goldpan.audit.trials.mutations import Block, Kind, MutationEdit, edits_of, line_starts
+from goldpan.audit.trials.mutations import SIGNS, Block, Kind, MutationEdit, edits_of, line_starts
 from goldpan.code.grammar import ParsedCode, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import tokens
@@ -27,7 +27,7 @@ from goldpan.code.patch import FilePatch, read_hunks
 from goldpan.code.substance import LARGEST
 
 T = TypeVar("T")
-VERSION = 4
+VERSION = 5
 """Raised where the same fix and seed would give other variants."""
 _AROUND = 2
 """Lines before and after a change that its diff shows."""
@@ -131,7 +131,8 @@ class _Code:
         reading = _read(content, self.language)
         if reading.clean and self.language.name in ("TypeScript", "TSX"):
             reading = _read(_without_types(reading), self.language)
-        code = b" ".join(tokens(reading.stripped.code))
+        signs = filter(SIGNS.fullmatch, reading.stripped.strings)
+        code = b" ".join((*tokens(reading.stripped.code), *signs))
         return hashlib.sha256(code).digest() if reading.clean else None
 
 
@@ -200,7 +201,9 @@ class _Behavior(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
-        if is_text or isinstance(node, ast.JoinedStr):
+        if (is_text and not SIGNS.fullmatch(ast.unparse(node).encode())) or isinstance(
+            node, ast.JoinedStr
+        ):
             node = ast.Constant("")
         for name in ("annotation", "returns"):
             if getattr(node, name, None) is not None:

@@ -16,11 +16,10 @@ from typing import Literal
 from goldpan.audit.finding import Finding, FindingName, Span, Verdict
 from goldpan.audit.trials.mutations import Kind
 from goldpan.audit.trials.trial import RerunTrial, Untold
-from goldpan.audit.trials.variants import FixedFile, make_variants
+from goldpan.audit.trials.variants import FixedFile, Variant, make_variants
 from goldpan.code.languages import language_of
 from goldpan.core.proportions import wilson
 from goldpan.execution.records import EndedError
-from goldpan.execution.trial import Trial
 
 NAME: FindingName = "weak-tests"
 VERSION = 2
@@ -54,32 +53,33 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
     if not variants:
         raise _untold(files)
 
-    def run(lane: Trial, number: int) -> VariantRun:
-        variant = variants[number]
-        ended = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
-
-        def change(testbed: Path) -> None:
-            trial.apply_fix(testbed)
-            (testbed / variant.path).write_bytes(variant.content)
-
-        try:
-            outcomes = lane.run(f"variant-{number + 1}", change, trial.limited(trial.until_failure))
-            failed = trial.failed(outcomes)
-            if trial.until_failure and failed and outcomes.keys().isdisjoint(failed):
-                # They stopped at a test that does not count.
-                outcomes = lane.run(f"variant-{number + 1}-whole", change, trial.limited())
-        except EndedError as error:
-            return ended("killed", error.detail)
-        if outcomes.keys().isdisjoint(trial.tests) and not trial.is_python:
-            return ended("not-built", "")  # what does not compile is no wrong fix
-        failed = trial.failed(outcomes)
-        ran = [test for test in failed if test in outcomes]
-        return ended("killed", (ran or failed)[0]) if failed else ended("survived", "")
-
-    runs = tuple(trial.side_by_side(run, len(variants)))
+    runs = tuple(_run(trial, number, variant) for number, variant in enumerate(variants, 1))
     if all(run.outcome == "not-built" for run in runs):
         raise Untold("no variant of the fix can be built", _HAND)
     return runs
+
+
+def _run(trial: RerunTrial, number: int, variant: Variant) -> VariantRun:
+    ended = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
+
+    def change(testbed: Path) -> None:
+        trial.apply_fix(testbed)
+        (testbed / variant.path).write_bytes(variant.content)
+
+    run = trial.trial.run
+    try:
+        outcomes = run(f"variant-{number}", change, trial.limited(trial.until_failure))
+        failed = trial.failed(outcomes)
+        if trial.until_failure and failed and outcomes.keys().isdisjoint(failed):
+            # They stopped at a test that does not count.
+            outcomes = run(f"variant-{number}-whole", change, trial.limited())
+    except EndedError as error:
+        return ended("killed", error.detail)
+    if outcomes.keys().isdisjoint(trial.tests) and not trial.is_python:
+        return ended("not-built", "")  # what does not compile is no wrong fix
+    failed = trial.failed(outcomes)
+    ran = [test for test in failed if test in outcomes]
+    return ended("killed", (ran or failed)[0]) if failed else ended("survived", "")
 
 
 def _may_be_tested(trial: RerunTrial, path: str) -> bool:

@@ -6,7 +6,7 @@ from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
 _OPERATIONS = "goldpan.papers.crosscodebench.operations"
-_COMMANDS = ("export", "import", "splits", "split", "shortcut")
+_COMMANDS = ("export", "import", "split")
 
 register(
     Files("protocol", _HERE / "protocols"),

@@ -97,12 +97,6 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
     return sorted(read_files, key=lambda task: task.meta.stem)
 
 
-def read_tasks(directory: Path) -> dict[str, Meta]:
-    """Return the tasks of a built split by name."""
-    metas = [read_meta(path) for path in list_metas(directory / _TASKS)]
-    return {meta.name: meta for meta in metas}
-
-
 def side_rows(directory: Path, side: data.Side, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the prompts of a side of a built split; memory follows a batch.
 
@@ -137,7 +131,7 @@ def build_split(
         raise data.DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
             f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
-            "another of goldpan build crosscode splits",
+            "another of goldpan reproduce crosscodebench --table 4",
         )
     data.refuse_foreign(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}

@@ -13,14 +13,15 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from math import fsum
+from statistics import fmean
+
+import numpy as np
 
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import META, Meta, TaskExample
-from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
-from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
+from goldpan.papers.crosscodebench.prompts import LAYOUTS
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
 from goldpan.plugins.data import METHODS, DatasetError
 from goldpan.plugins.evaluation import (
@@ -30,6 +31,8 @@ from goldpan.plugins.evaluation import (
     RunRecord,
     State,
     TableRecipe,
+    bleu_of_counts,
+    compare_text,
     model_of,
     read_runs,
     read_text,
@@ -47,8 +50,6 @@ _TOTAL = "Total"
 _MILLION, _THOUSAND = 1_000_000, 1_000
 Cells = Iterator[tuple[str, str, float]]
 """Row, column and value of each."""
-Curve = Mapping[str, Mapping[str, float]]
-"""Scores by metric, by the name of a point, in order."""
 
 
 def categories(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
@@ -125,11 +126,11 @@ def _averages(tasks: Sequence[TaskFiles]) -> Cells:
             texts = [[getattr(example, part) for example in side(meta)] for meta in metas]
             if lengths := [_mean_words(of_task) for of_task in texts if of_task]:
                 row = f"{name} example {part} length"
-                yield row, "average", fsum(lengths) / len(lengths)
+                yield row, "average", fmean(lengths)
 
 
 def _mean_words(texts: Sequence[str]) -> float:
-    return fsum(len(text.split()) for text in texts) / len(texts)
+    return fmean(len(text.split()) for text in texts)
 
 
 def _types(tasks: Sequence[TaskFiles]) -> Cells:
@@ -145,8 +146,7 @@ def _types(tasks: Sequence[TaskFiles]) -> Cells:
 
 def _splits(tasks: Sequence[TaskFiles]) -> Iterator[Assigned]:
     metas = [task.meta for task in tasks]
-    for name, split in shipped_splits().items():
-        yield assign_tasks(name, split, metas)
+    return (assign_tasks(name, split, metas) for name, split in shipped_splits().items())
 
 
 def _split_tasks(tasks: Sequence[TaskFiles]) -> Cells:
@@ -158,8 +158,7 @@ def _split_tasks(tasks: Sequence[TaskFiles]) -> Cells:
 def _split_instances(tasks: Sequence[TaskFiles], side: str, unit: int) -> Cells:
     for split in _splits(tasks):
         stems = {meta.stem for meta in (split.train if side == "train" else split.evaluation)}
-        members = [task for task in tasks if task.meta.stem in stems]
-        yield split.name, side, _instances(members) / unit
+        yield split.name, side, _instances([t for t in tasks if t.meta.stem in stems]) / unit
 
 
 def _shortcuts(tasks: Sequence[TaskFiles]) -> Cells:
@@ -176,14 +175,25 @@ def _shortcuts(tasks: Sequence[TaskFiles]) -> Cells:
                 outputs.append(drawing.choice(shown) if shown else None)
                 inputs.append(instance.input)
         for row, answers in (("Copy Ex-output", outputs), ("Copy Ins-input", inputs)):
-            for metric, value in _scores(truths, answers).items():
+            for metric, value in percentages(truths, answers).items():
                 yield row, f"{split.name} {metric}", value
 
 
-def _scores(truths: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
-    """Return the scores by metric, in percent; none where there is nothing to score."""
-    scores = percentages(truths, answers)
-    return {metric: scores[name] for metric, name in METRICS.items() if name in scores}
+def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
+    """Score answers, where None is one that is not valid (section IV-C); nothing scores nothing.
+
+    Exact match is for tasks with short, fixed outputs, BLEU and ROUGE-L for the others. The paper
+    does not say which ones; these are the corpus BLEU and the mean ROUGE-L of Goldpan's metrics.
+    """
+    agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
+    if not agreements:
+        return {}
+    counts = np.array([agreement.bleu_counts for agreement in agreements], dtype=np.float64)
+    return {
+        "EM": 100 * fmean(agreement.exact_match for agreement in agreements),
+        "BLEU": 100 * float(bleu_of_counts(counts.sum(axis=0, keepdims=True))[0]),
+        "ROUGE-L": 100 * fmean(agreement.rouge_l for agreement in agreements),
+    }
 
 
 def runs(
@@ -206,7 +216,20 @@ def runs(
             split, method = built[run.task]
             by_cell[split, f"{rows[name]}, {method}"].append(run)
     for (split, row), found in sorted(by_cell.items()):
-        yield from _run_outcomes(table, split, row, found)
+        examples, seeds = min(run.scores.examples for run in found), len({r.seed for r in found})
+        weights = sorted({str(run.settings.get("weights", "")) for run in found} - {""})
+        tasks = shipped_splits()[split].paper
+        notes = [f"{seeds} of {_SEEDS} seeds"] * (seeds < _SEEDS)
+        if tasks is not None and examples < tasks[1] * _ROWS:
+            notes.append(f"{examples:,} of up to {tasks[1] * _ROWS:,} rows")
+        if len(weights) > 1:
+            notes.append(f"the mean is over {len(weights)} commits of the weights")
+        state: State = "in part" if notes else "run"
+        facts = {"rows": examples, "weights": weights}
+        for metric, mean in _mean_scores(found).items():
+            column = f"{split} {metric}"
+            if row in table.rows and column in table.columns:
+                yield CellOutcome(row, column, mean, state, "; ".join(notes), facts)
 
 
 def _runs(context: PaperContext) -> list[tuple[str, RunRecord]]:
@@ -220,108 +243,54 @@ def _runs(context: PaperContext) -> list[tuple[str, RunRecord]]:
     ]
 
 
-def _run_outcomes(
-    table: TableRecipe, split: str, row: str, runs: list[RunRecord]
-) -> Iterator[CellOutcome]:
-    rows = min(run.scores.examples for run in runs)
-    seeds = len({run.seed for run in runs})
-    notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
-    tasks = shipped_splits()[split].paper
-    if tasks is not None and rows < tasks[1] * _ROWS:
-        notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
-    weights = sorted({str(run.settings.get("weights", "")) for run in runs} - {""})
-    if len(weights) > 1:
-        notes.append(f"the mean is over {len(weights)} commits of the weights")
-    state: State = "in part" if notes else "run"
-    facts = {"rows": rows, "weights": weights}
-    for metric, mean in _mean_scores(runs).items():
-        column = f"{split} {metric}"
-        if row in table.rows and column in table.columns:
-            yield CellOutcome(row, column, mean, state, "; ".join(notes), facts)
-
-
 def _mean_scores(runs: Sequence[RunRecord]) -> dict[str, float]:
     """Return the means over runs by metric; without those that no run has."""
     values: dict[str, list[float]] = defaultdict(list)
     for run in runs:
         answers = run.predictions()
-        scores = _scores(answers["truth"].to_pylist(), answers["answer"].to_pylist())
+        scores = percentages(answers["truth"].to_pylist(), answers["answer"].to_pylist())
         for metric, value in scores.items():
             values[metric].append(value)
-    return {metric: fsum(of_runs) / len(of_runs) for metric, of_runs in values.items()}
+    return {metric: fmean(of_runs) for metric, of_runs in values.items()}
 
 
-def by_instances(
+def figure(
     context: PaperContext,
     table: TableRecipe,
     split: str,
     method: str,
-    model: str,
-    points: Sequence[int],
+    curves: Mapping[str, Mapping[str, tuple[int, str]]],
 ) -> Iterator[CellOutcome]:
-    """Yield what the text says of Figure 2: a model by the most instances of a training task.
+    """Yield what the text says of the curves of Figures 2 and 3, whose points rows name.
 
-    Rows are what it says of the curve, columns the metrics. A note has the curve's points; at least
-    two of them must have runs.
+    A point is the most instances of a training task and a model; at least two of a curve must have
+    runs. Columns are the metrics, and a note has the scores of the points.
     """
-    places = {f"{cap:,}": (cap, model) for cap in points}
-    curve = _curve(_runs(context), split, method, places)
-    last_two = [f"{cap:,}" for cap in points[-2:]]
-    for metric in table.columns:
-        for row in table.rows:
-            value = None
-            if row.startswith("best"):
-                value = max(curve, key=lambda point: curve[point][metric], default=None)
-            elif all(point in curve for point in last_two):
-                value = _trend({point: curve[point] for point in last_two}, metric)
-            yield from _outcome(row, metric, value, curve, len(points))
-
-
-def by_size(
-    context: PaperContext,
-    table: TableRecipe,
-    split: str,
-    method: str,
-    models: Mapping[str, Sequence[str]],
-) -> Iterator[CellOutcome]:
-    """Yield what the text says of Figure 3: models from small to large, by row."""
     found = _runs(context)
-    for row, names in models.items():
-        curve = _curve(found, split, method, {name: (TRAIN_CAP, name) for name in names})
+    for row, points in curves.items():
+        curve = {}
+        for point, (cap, model) in points.items():
+            folders = [split_folder(split, method, way, cap) for way in LAYOUTS]
+            built = {split_task_name(folder) for folder in folders}
+            runs = [run for name, run in found if name == model and run.task in built]
+            if scores := _mean_scores(runs):
+                curve[point] = scores
+        if len(curve) < 2:
+            continue
+        whole = len(curve) == len(points)
         for metric in table.columns:
-            yield from _outcome(row, metric, _trend(curve, metric), curve, len(names))
+            scores = {point: of_point[metric] for point, of_point in curve.items()}
+            value = _trend([*scores.values()])
+            if row.startswith("best"):
+                value = max(scores, key=scores.__getitem__)
+            shown = ", ".join(f"{name}: {score:.2f}" for name, score in scores.items())
+            note = shown if whole else f"{len(curve)} of {len(points)} points; {shown}"
+            state: State = "run" if whole else "in part"
+            yield CellOutcome(row, metric, value, state, note, {"curve": curve})
 
 
-def _curve(
-    found: Sequence[tuple[str, RunRecord]],
-    split: str,
-    method: str,
-    points: Mapping[str, tuple[int, str]],
-) -> Curve:
-    """Return the mean scores of those points that have runs, each of instances and model."""
-    curve = {}
-    for point, (cap, model) in points.items():
-        folders = [split_folder(split, method, way, cap) for way in LAYOUTS]
-        built = {split_task_name(folder) for folder in folders}
-        scores = _mean_scores([run for name, run in found if name == model and run.task in built])
-        if len(scores) == len(METRICS):
-            curve[point] = scores
-    return curve
-
-
-def _trend(curve: Curve, metric: str) -> str:
-    steps = list(pairwise(scores[metric] for scores in curve.values()))
+def _trend(scores: Sequence[float]) -> str:
+    steps = list(pairwise(scores))
     if all(after > before for before, after in steps):
         return "higher"
     return "lower" if all(after < before for before, after in steps) else "not the same throughout"
-
-
-def _outcome(
-    row: str, metric: str, value: str | None, curve: Curve, points: int
-) -> Iterator[CellOutcome]:
-    if len(curve) < 2 or value is None:
-        return
-    shown = ", ".join(f"{name}: {scores[metric]:.2f}" for name, scores in curve.items())
-    state: State = "run" if len(curve) == points else "in part"
-    note = shown if state == "run" else f"{len(curve)} of {points} points; {shown}"
-    yield CellOutcome(row, metric, value, state, note, {"curve": curve})

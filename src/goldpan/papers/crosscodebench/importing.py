@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from goldpan.papers.crosscodebench.build import FAMILY, side_rows
-from goldpan.papers.crosscodebench.instances import (
-    INSTANCES,
-    Instance,
-    read_instances,
-    refused,
-    task_rows,
-)
+from goldpan.papers.crosscodebench.instances import FACTS, Instance, read_instances, refused
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, TaskExample, read_meta, slug
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
 from goldpan.plugins import data
 
-_BATCH = 256
 _MOST_LABELS = 1_000
 _UNKNOWN = "unknown"
 _NEGATIVE = ("no", "correct", "false", "0", "negative")
@@ -53,30 +42,20 @@ def imported(result: Imported) -> Iterator[data.Block]:
 
 
 def import_task(workspace: data.WorkspaceLayout, meta_path: Path) -> Imported:
-    """Read a task's two files into a dataset, and make the registry know the task.
+    """Read a task's two files into a dataset, as a task of the user's own in the workspace.
 
-    A task that Goldpan wrote comes back row by row as it was. One of the public benchmark becomes
-    a task of the user's own in the workspace. Memory follows a batch of rows, beside the rows'
-    names. Raises `DatasetError` that names file, field and instance; nothing is written then.
+    Memory follows a batch of rows. Raises `DatasetError` that names file, field and instance;
+    nothing is written then.
     """
     meta = read_meta(meta_path)
     data_path = meta_path.with_name(f"{meta.stem}{DATA}")
-    task = meta.task or public_task(meta, read_instances(data_path))
-    instances = read_instances(data_path)
-    if not meta.task:
-        instances = _named_instances(meta, task, instances)
-    return _store(
-        workspace,
-        task,
-        _read_rows(meta, task, instances),
-        data_path.name,
-        {
-            "crosscode": meta.stem,
-            "inputs": {at.name: data.file_digest(at) for at in (meta_path, data_path)},
-        },
-        f"The task {task.name}, read from files of CrossCodeBench.",
-        data.DatasetError(f"{data_path} holds no instances", "Write the task files again"),
-    )
+    task = public_task(meta, read_instances(data_path))
+    settings = {
+        "crosscode": meta.stem,
+        "inputs": {at.name: data.file_digest(at) for at in (meta_path, data_path)},
+    }
+    summary = f"The task {task.name}, read from files of CrossCodeBench."
+    return _store(workspace, task, _rows(meta, task, data_path), settings, summary)
 
 
 def import_split(workspace: data.WorkspaceLayout, directory: Path) -> Imported:
@@ -87,15 +66,9 @@ def import_split(workspace: data.WorkspaceLayout, directory: Path) -> Imported:
     """
     task = _task(split_task_name(directory.name), f"CrossCodeBench {directory.name}")
     provenance = {data.PROVENANCE: data.file_digest(directory / data.PROVENANCE)}
-    return _store(
-        workspace,
-        task,
-        task_rows(task, _prompt_instances(directory, task)),
-        directory.name,
-        {"crosscode": directory.name, "inputs": provenance},
-        f"The prompts of {directory.name}, a split of CrossCodeBench.",
-        data.DatasetError(f"{directory} holds no prompts", "Build the split again"),
-    )
+    settings = {"crosscode": directory.name, "inputs": provenance}
+    summary = f"The prompts of {directory.name}, a split of CrossCodeBench."
+    return _store(workspace, task, _prompts(directory, task), settings, summary)
 
 
 def split_by_group(task: data.Task) -> data.Family:
@@ -109,28 +82,22 @@ def split_by_group(task: data.Task) -> data.Family:
 def _store(
     workspace: data.WorkspaceLayout,
     task: data.Task,
-    rows: Iterator[tuple[str, dict[str, Any]]],
-    file: str,
+    rows: Iterator[dict[str, Any]],
     settings: Mapping[str, Any],
     summary: str,
-    empty: data.DatasetError,
 ) -> Imported:
     """Write rows as the dataset of a task, and the task's file if the registry lacks it."""
     task_file = _new_task_file(workspace, task)
-    counts: Counter[str] = Counter()
-    batches = _batches(task, rows, file, counts)
-    first = next(batches, None)
-    if first is None:
-        raise empty
-    where = workspace.dataset(task.name)
+    family = split_by_group(task)
+    empty = dict.fromkeys(family.schema.names)
     card = data.CardInputs(
         title=task.title, summary=summary, languages=(task.language,), subjects="rows"
     )
-    data.write_dataset(
+    written = data.write_dataset(
         workspace,
-        where,
-        split_by_group(task),
-        chain([first], batches),
+        workspace.dataset(task.name),
+        family,
+        family.batches({**empty, **row} for row in rows),
         data.SplitPlan("given"),
         data.Provenance(settings=settings),
         card,
@@ -138,49 +105,51 @@ def _store(
     if task_file:
         data.make_directory(task_file.parent)
         data.write_whole(task_file, task_toml(task).encode())
-    return Imported(task, where, dict(counts), task_file)
+    splits = {split.name: split.rows for split in written.splits}
+    return Imported(task, written.directory, splits, task_file)
 
 
-def _batches(
-    task: data.Task, rows: Iterator[tuple[str, dict[str, Any]]], file: str, counts: Counter[str]
-) -> Iterator[pa.RecordBatch]:
-    """Yield rows with their splits in `group`; `counts` fill by split."""
-    schema = data.task_family(task).schema.append(pa.field(data.GROUP, pa.string()))
-    while batch := [{**row, data.GROUP: split} for split, row in islice(rows, _BATCH)]:
-        yield _packed(batch, schema, file, counts.total())
-        counts.update(row[data.GROUP] for row in batch)
+def _rows(meta: Meta, task: data.Task, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a data file, under names that are unique in the task.
 
-
-def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int) -> pa.RecordBatch:
-    """Return rows as a batch; raises `DatasetError` that names the instance that does not fit."""
-    try:
-        return pa.RecordBatch.from_pylist(rows, schema=schema)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        for number, row in enumerate(rows if len(rows) > 1 else (), start):
-            _packed([row], schema, file, number)
-        problem = data.FieldError(f"{INSTANCES}[{start}]", f"a column does not fit: {error}")
-        raise refused(problem, file) from None
-
-
-def _read_rows(
-    meta: Meta, task: data.Task, instances: Iterable[Instance]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield split and row of the instances of a data file.
-
-    Raises `DatasetError` for an instance that does not fit its task, or where the file has other
-    counts than its meta information says.
+    Raises `DatasetError` where the file has another count than its meta information says.
     """
-    counts: Counter[str] = Counter()
-    try:
-        for split, row in task_rows(task, instances):
-            counts[split] += 1
-            yield split, row
-    except data.FieldError as error:
-        raise refused(error, f"{meta.stem}{DATA}") from None
-    announced, count = meta.counts.get("total"), counts.total()
+    count = 0
+    target = data.target_column(task.type).name
+    for instance in read_instances(path):
+        try:
+            origin = instance.origin(count)
+        except data.FieldError as error:
+            raise refused(error, path.name) from None
+        yield {
+            **origin,
+            "id": f"{task.name}:{count:08}",
+            "license": origin["license"] or meta.license or _UNKNOWN,
+            "source": f"{path.name}#{instance.split}/{instance.idx}",
+            "text": instance.input,
+            target: instance.output,
+            data.GROUP: instance.split,
+        }
+        count += 1
+    announced = meta.counts.get("total")
     if announced not in (None, count):
         text = f"{count:,} instances, but {meta.stem}{META} announces {announced:,}"
-        raise refused(data.FieldError("", text), f"{meta.stem}{DATA}")
+        raise refused(data.FieldError("", text), path.name)
+
+
+def _prompts(directory: Path, task: data.Task) -> Iterator[dict[str, Any]]:
+    columns = ("id", "task", *FACTS, "prompt", "output")
+    target = data.target_column(task.type).name
+    for side, split in SHARDS.items():
+        for row in side_rows(directory, side, columns):
+            yield {
+                "id": f"{task.name}:{row['id']}",
+                "document": row["task"],
+                **{name: row[name] for name in FACTS},
+                "text": row["prompt"],
+                target: row["output"],
+                data.GROUP: split,
+            }
 
 
 def _new_task_file(workspace: data.WorkspaceLayout, task: data.Task) -> Path | None:
@@ -262,16 +231,6 @@ def _plain(examples: Iterable[TaskExample]) -> tuple[tuple[str, str, str], ...]:
     return tuple((example.input, example.output, example.reason) for example in examples)
 
 
-def _named_instances(
-    meta: Meta, task: data.Task, instances: Iterable[Instance]
-) -> Iterator[Instance]:
-    """Yield the instances under names that are unique in the task, with their place of origin."""
-    for index, instance in enumerate(instances):
-        source = f"{meta.stem}{DATA}#{instance.split}/{instance.idx}"
-        facts = {"license": _UNKNOWN, "source": source}
-        yield replace(instance, idx=f"{task.name}:{index:08}", facts=facts, exact={})
-
-
 def is_split(directory: Path) -> bool:
     """Return whether a directory holds what `goldpan build crosscode split` wrote."""
     if not (directory / data.PROVENANCE).is_file():
@@ -297,20 +256,6 @@ def _task(name: str, title: str) -> data.Task:
     values = data.read_toml(files(__package__) / "split_task.toml").values
     task = data.task_of({**values, "name": name, "title": title}, "split_task.toml")
     return replace(task, source=replace(task.source, title=title))
-
-
-def _prompt_instances(directory: Path, task: data.Task) -> Iterator[Instance]:
-    columns = ("id", "task", "repo", "license", "created_at", "prompt", "output")
-    for side, split in SHARDS.items():
-        for row in side_rows(directory, side, columns):
-            moment = row["created_at"]
-            facts = {
-                "repo": row["repo"],
-                "license": row["license"],
-                "document": row["task"],
-                "created_at": None if moment is None else moment.isoformat(),
-            }
-            yield Instance(row["prompt"], row["output"], split, f"{task.name}:{row['id']}", facts)
 
 
 def task_toml(task: data.Task) -> str:

@@ -1,21 +1,21 @@
-"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other."""
+"""Instances of a task: in its data file, and out of the rows of its dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from goldpan.plugins import data
 from goldpan.plugins.data import input_text
 
 INSTANCES = "Instances"
+FACTS = ("repo", "license", "created_at")
 PARTS = " ||| "
 """The joint of an input's parts, such as two pieces of code, as the paper's authors have it."""
 _SPLITS = {
@@ -52,20 +52,28 @@ class Instance:
     """The split of its own task: train, validation or test."""
     idx: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Columns of the task's row that are neither input nor output, those that are not null."""
-    exact: Mapping[str, Any] = field(default_factory=dict)
-    """The input and target columns, where the texts alone do not give them back."""
+    """Where it is from, as far as known: repo, license, created_at."""
 
     def plain(self) -> dict[str, Any]:
         """Return it as a data file holds it, by the names that the paper's authors use."""
-        return {
-            "input": self.input,
-            "output": self.output,
-            "split": self.split,
-            "idx": self.idx,
-            **({"facts": self.facts} if self.facts else {}),
-            **({"exact": self.exact} if self.exact else {}),
+        plain = asdict(self)
+        return plain if self.facts else {key: plain[key] for key in plain if key != "facts"}
+
+    def origin(self, index: int) -> dict[str, Any]:
+        """Return its facts as columns of a row, null where not said; raises `FieldError`."""
+        where = f"{INSTANCES}[{index}].facts"
+        facts = {
+            name: None if self.facts.get(name) is None else text_of(self.facts[name], where)
+            for name in FACTS
         }
+        if (moment := facts["created_at"]) is None:
+            return facts
+        try:
+            at = datetime.fromisoformat(moment)
+        except ValueError:
+            problem = f"{moment[:40]!r} is not a time"
+            raise data.FieldError(f"{where}.created_at", problem) from None
+        return {**facts, "created_at": at if at.tzinfo else at.replace(tzinfo=UTC)}
 
 
 def read_instances(path: Path) -> Iterator[Instance]:
@@ -103,14 +111,15 @@ def instance_of(value: object, index: int) -> Instance:
     for name in ("input", "output"):
         if name not in fields:
             raise data.FieldError(f"{where}.{name}", "is missing")
-    idx = fields.get("idx", index)
+    idx, facts = fields.get("idx", index), fields.get("facts", {})
+    if not isinstance(facts, dict):
+        raise data.FieldError(f"{where}.facts", "is not an object")
     return Instance(
         joined_text(fields["input"], f"{where}.input"),
         joined_text(fields["output"], f"{where}.output"),
         _split(fields.get("split", "train"), f"{where}.split"),
         str(idx) if isinstance(idx, int) else text_of(idx, f"{where}.idx"),
-        _object(fields.get("facts", {}), f"{where}.facts"),
-        _object(fields.get("exact", {}), f"{where}.exact"),
+        facts,
     )
 
 
@@ -126,12 +135,6 @@ def _split(value: object, field_name: str) -> str:
     if name not in _SPLITS:
         raise data.FieldError(field_name, f"{name[:40]!r} is none of {', '.join(_SPLITS)}")
     return _SPLITS[name]
-
-
-def _object(value: object, field_name: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise data.FieldError(field_name, "is not an object")
-    return value
 
 
 def write_instances(path: Path, instances: Iterable[Instance]) -> int:
@@ -177,81 +180,7 @@ def instance_of_row(wording: data.Wording, row: Mapping[str, Any], split: str) -
         ) from None
     facts = {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in row.items()
-        if value is not None and name not in ("id", *names)
+        for name in FACTS
+        if (value := row[name]) is not None
     }
-    exact = {}
-    if _read_back(wording, *texts) != values:
-        exact = {names[0]: values[0], names[1]: values[1]}
-    return Instance(*texts, split, row["id"], facts, exact)
-
-
-def _read_back(wording: data.Wording, input_text: str, output: str) -> tuple[Any, Any] | None:
-    try:
-        return data.read_texts(wording, input_text, output)
-    except data.WordingError:
-        return None
-
-
-class RowReader:
-    """Makes rows of a task out of its instances."""
-
-    def __init__(self, task: data.Task) -> None:
-        self._wording = data.wording_of(task)
-        self._given = data.input_column(task.type).name
-        self._target = data.target_column(task.type).name
-        self._facts = {
-            column.name: column.kind
-            for column in data.task_family(task).columns
-            if column.name not in ("id", self._given, self._target)
-        }
-
-    def row(self, instance: Instance, index: int) -> dict[str, Any]:
-        """Return the row of an instance; `index` is its number in the file, for the message.
-
-        Raises `FieldError` where the instance does not fit the task.
-        """
-        where = f"{INSTANCES}[{index}]"
-        input_value, target = self._values(instance, where)
-        row = {"id": instance.idx, self._given: input_value, self._target: target}
-        if strange := sorted(instance.facts.keys() - self._facts.keys()):
-            raise data.FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
-        for name, kind in self._facts.items():
-            value = instance.facts.get(name)
-            row[name] = None if value is None else _fact(value, kind, f"{where}.facts.{name}")
-        return row
-
-    def _values(self, instance: Instance, where: str) -> tuple[Any, Any]:
-        if instance.exact:
-            for name in (self._given, self._target):
-                if instance.exact.get(name) is None:
-                    raise data.FieldError(f"{where}.exact.{name}", "is missing")
-            return instance.exact[self._given], instance.exact[self._target]
-        try:
-            return data.read_texts(self._wording, instance.input, instance.output)
-        except data.WordingError as error:
-            raise data.FieldError(where, str(error)) from None
-
-
-def task_rows(
-    task: data.Task, instances: Iterable[Instance]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield split and row of each instance; raises `FieldError` for one that does not fit."""
-    reader = RowReader(task)
-    for index, instance in enumerate(instances):
-        yield instance.split, reader.row(instance, index)
-
-
-def moment_of(value: object, field_name: str) -> datetime:
-    """Return the time that a text says; raises `FieldError`."""
-    text = text_of(value, field_name)
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise data.FieldError(field_name, f"{text[:40]!r} is not a time") from None
-
-
-def _fact(value: object, kind: pa.DataType, field_name: str) -> object:
-    if pa.types.is_timestamp(kind):
-        return moment_of(value, field_name)
-    return text_of(value, field_name) if pa.types.is_string(kind) else value
+    return Instance(*texts, split, row["id"], facts)

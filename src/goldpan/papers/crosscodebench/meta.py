@@ -8,16 +8,16 @@ before (`Prompt`, `BibTex`, `Instance_number`) are understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import AfterValidator, BeforeValidator, NonNegativeInt
 
-from goldpan.papers.crosscodebench.instances import joined_text, refused, text_of
+from goldpan.papers.crosscodebench.instances import PARTS
 from goldpan.papers.crosscodebench.kinds import TaskKind, find_kind, kind_of_category, known_types
-from goldpan.plugins.data import DatasetError, FieldError, Task, UsageError, plain_task, task_of
+from goldpan.plugins.data import DatasetError, Source, Task, UsageError, plain_task
 
 META = ".meta.json"
 DATA = ".data.json"
@@ -30,13 +30,39 @@ _STEM = re.compile(r"task_([0-9]{3,6})_([^/\\]{1,200})")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
+def _listed(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else () if value is None else (value,)
+
+
+def _only(value: object) -> object:
+    """Return the value of a list of one, or of none, as its field may be written."""
+    return (value[0] if value else "") if isinstance(value, list) else value
+
+
+def _joined(value: object) -> object:
+    is_texts = isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return PARTS.join(value) if is_texts else value  # type: ignore[arg-type]
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    return value
+
+
+_Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+_First = Annotated[str, BeforeValidator(_only)]
+_Filled = Annotated[_First, AfterValidator(_filled)]
+_Joined = Annotated[str, BeforeValidator(_joined)]
+
+
 @dataclass(frozen=True, slots=True)
 class TaskExample:
     """A demonstration: for a negative one, the output is wrong and the reason says why."""
 
-    input: str
-    output: str
-    reason: str = ""
+    input: _Joined
+    output: _Joined
+    reason: _Joined = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +72,23 @@ class Meta:
     stem: str
     """The name of its two files without their endings."""
     kind: TaskKind
-    description: str
+    description: _Filled
     """A short command, such as: Detect swapped operands."""
-    definition: str
+    definition: _Filled
     """The input, the way to the output, and the form of the output."""
-    source: str
+    source: _First
     """The dataset that the instances are from; tasks of one dataset are never split apart."""
-    categories: tuple[str, ...]
+    categories: _Texts
     """The first is the one that counts."""
     positive: tuple[TaskExample, ...] = ()
     negative: tuple[TaskExample, ...] = ()
-    input_language: str = "Natural Language -> English"
-    output_language: str = "Natural Language -> English"
-    bibtex: str = ""
-    url: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    input_language: _First = "Natural Language -> English"
+    output_language: _First = "Natural Language -> English"
+    bibtex: _First = ""
+    url: _First = ""
+    counts: Annotated[dict[str, NonNegativeInt], BeforeValidator(_only)] = field(
+        default_factory=dict
+    )
     """Instances by split of the task itself, and their total; empty where not said."""
     task: Task | None = None
     """The registry's task, in a file that Goldpan wrote."""
@@ -131,16 +159,71 @@ def _plain_example(example: TaskExample) -> dict[str, str]:
     return {"Input": example.input, "Output": example.output, "Reason": example.reason}
 
 
+_NAMES = {
+    **{one.name.replace("_", ""): one.name for one in fields(Meta)},
+    "positiveexamples": "positive",
+    "negativeexamples": "negative",
+    "prompt": "description",
+    "category": "categories",
+    "instancenumber": "counts",
+    "explanation": "reason",
+}
+"""The fields by their names in files, as they are compared."""
+_REQUIRED = ("type", "positive", "negative", "input_language", "output_language")
+
+
 def read_meta(path: Path) -> Meta:
-    """Return what a task's file says; raises `DatasetError` that names file and field."""
+    """Return what a task's file says; raises `UsageError` that names file and field."""
     stem = path.name.removesuffix(META)
+    match = _STEM.fullmatch(stem)
+    if not match:
+        raise UsageError(
+            f"{path.name}: its name is not task_NNN_DATASET_TYPE{META}", "Rename both files"
+        )
+    values = _values(path)
+    if missing := [name for name in _REQUIRED if name not in values]:
+        raise UsageError(f"{path.name}: {missing[0]} is missing", "Add it")
+    types = [*map(str, values["type"] if isinstance(values["type"], list) else [values["type"]])]
+    own = values.get("goldpan", {"format": _FORMAT})
+    if not isinstance(own, dict) or own.get("format") != _FORMAT:
+        raise UsageError(f"{path.name}: another version than {_FORMAT} wrote it", "Write it again")
+    known = {name: values[name] for name in values if name in _NAMES.values()}
+    categories = values.get("categories") or [""]
+    # Of an older name of a type, its category tells the type.
+    kind = find_kind(types) or kind_of_category(str(_only(categories)))
+    if kind is None:
+        raise UsageError(
+            f"{path.name}: type: {types} is not a type with its sub-type",
+            f"The types are {', '.join(known_types())}",
+        )
+    source = _only(values.get("source")) or match[2].rpartition("_")[0] or match[2]
+    task = own.get("task")
+    read = {"categories": [], **known, "stem": stem, "kind": kind, "source": source, "task": task}
+    return Source(path.name, values).read(Meta, read)
+
+
+def _values(path: Path) -> dict[str, Any]:
+    """Return what a file holds by the names of fields; raises `UsageError`."""
     try:
-        match = _STEM.fullmatch(stem)
-        if not match:
-            raise FieldError("", "the file's name is not task_NNN_DATASET_TYPE.meta.json")
-        return _meta(stem, match[2], _values(path))
-    except FieldError as error:
-        raise refused(error, path.name) from None
+        if path.stat().st_size > _LARGEST:
+            raise UsageError(f"{path.name} is larger than 64 MiB", "Give meta information")
+        read = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise UsageError(f"{path.name} cannot be read: {error}", "Give a file of JSON") from None
+    values = _renamed(read)
+    if not isinstance(values, dict):
+        raise UsageError(f"{path.name} is not a JSON object", "Give meta information")
+    for side in ("positive", "negative"):
+        if isinstance(listed := values.get(side), list):
+            values[side] = list(map(_renamed, listed))
+    return values
+
+
+def _renamed(value: object) -> Any:
+    if not isinstance(value, dict):
+        return value
+    plain = {"".join(name.lower().replace("_", " ").split()): one for name, one in value.items()}
+    return {_NAMES.get(name, name): one for name, one in plain.items()}
 
 
 def list_metas(directory: Path) -> list[Path]:
@@ -158,126 +241,3 @@ def list_metas(directory: Path) -> list[Path]:
             "Write task files with goldpan build crosscode export",
         )
     return paths
-
-
-def _values(path: Path) -> Mapping[str, object]:
-    """Return the fields of a file by the names of Figure 1; raises `FieldError`."""
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise FieldError("", "is larger than 64 MiB, so it is not meta information")
-        read = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise FieldError("", f"cannot be read: {error.strerror}") from None
-    except orjson.JSONDecodeError as error:
-        raise FieldError("", f"is not JSON ({error})") from None
-    if not isinstance(read, dict):
-        raise FieldError("", "is not a JSON object")
-    values = {_NAMES.get(_plain(str(name)), str(name)): value for name, value in read.items()}
-    if missing := [name for name in _REQUIRED if name not in values]:
-        raise FieldError(missing[0], "is missing")
-    return values
-
-
-def _meta(stem: str, rest: str, values: Mapping[str, object]) -> Meta:
-    """Return a task by the fields of its file; `rest` is its name without the number."""
-    texts = {name: _texts(values.get(name), name) for name in _TEXTS}
-    first = {name: next(iter(several), "") for name, several in texts.items()}
-    if empty := [name for name in _FILLED if not first[name].strip()]:
-        raise FieldError(empty[0], "is empty")
-    categories = tuple(texts["Categories"])
-    # Of an older name of a type, its category tells the type.
-    kind = find_kind(texts["Type"]) or (kind_of_category(categories[0]) if categories else None)
-    if kind is None:
-        known = ", ".join(known_types())
-        raise FieldError("Type", f"{texts['Type']} is not a type with its sub-type: {known}")
-    return Meta(
-        stem=stem,
-        kind=kind,
-        description=first["Description"],
-        definition=first["Definition"],
-        source=first["Source"] or rest.rpartition("_")[0] or rest,
-        categories=categories,
-        positive=_examples(values, "Positive Examples"),
-        negative=_examples(values, "Negative Examples"),
-        input_language=first["Input Language"],
-        output_language=first["Output Language"],
-        bibtex=first["BibTeX"],
-        url=first["URL"],
-        counts=_counts(values.get("Instance Number")),
-        task=_task(values.get("Goldpan")),
-    )
-
-
-def _plain(name: str) -> str:
-    return "".join(name.lower().replace("_", " ").split())
-
-
-_FILLED = ("Description", "Definition")
-_REQUIRED = (
-    *("Type", *_FILLED, "Positive Examples", "Negative Examples"),
-    *("Input Language", "Output Language"),
-)
-_TEXTS = (
-    *("Type", *_FILLED, "Input Language", "Output Language"),
-    *("Source", "Categories", "BibTeX", "URL"),
-)
-_NAMES = {
-    "prompt": "Description",
-    "category": "Categories",
-    **{_plain(name): name for name in (*_REQUIRED, *_TEXTS, "Instance Number", "Goldpan")},
-}
-"""The names of the fields, as they are compared."""
-
-
-def _texts(value: object, name: str) -> list[str]:
-    """Return the texts of a field, of which one may stand by itself."""
-    if isinstance(value, list):
-        return [text_of(text, f"{name}[{at}]") for at, text in enumerate(value)]
-    return [] if value is None else [text_of(value, name)]
-
-
-def _examples(values: Mapping[str, object], name: str) -> tuple[TaskExample, ...]:
-    listed = values[name] or []
-    if not isinstance(listed, list):
-        raise FieldError(name, "is not a list of examples")
-    return tuple(_example(value, f"{name}[{at}]") for at, value in enumerate(listed))
-
-
-def _example(value: object, name: str) -> TaskExample:
-    if not isinstance(value, dict):
-        raise FieldError(name, "is not an object with Input and Output")
-    fields = {_plain(key): item for key, item in value.items()}
-    for part in ("Input", "Output"):
-        if part.lower() not in fields:
-            raise FieldError(f"{name}.{part}", "is missing")
-    reason = fields.get("reason", fields.get("explanation", ""))
-    return TaskExample(
-        joined_text(fields["input"], f"{name}.Input"),
-        joined_text(fields["output"], f"{name}.Output"),
-        joined_text(reason, f"{name}.Reason"),
-    )
-
-
-def _counts(value: object) -> dict[str, int]:
-    counts = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if counts is None:
-        return {}
-    if not isinstance(counts, dict) or not all(
-        isinstance(count, int) and count >= 0 for count in counts.values()
-    ):
-        raise FieldError("Instance Number", "is not an object of counts by split")
-    return counts
-
-
-def _task(value: object) -> Task | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict) or value.get("format") != _FORMAT:
-        raise FieldError("Goldpan.format", f"is not {_FORMAT}, another version wrote it")
-    task = value.get("task")
-    if not isinstance(task, dict):
-        raise FieldError("Goldpan.task", "is not an object")
-    try:
-        return task_of(task, "")
-    except UsageError as error:
-        raise FieldError("Goldpan.task", error.problem.removeprefix(": ")) from None

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from goldpan.plugins.data import Results, UsageError
 from goldpan.plugins.operations import Positive, several
 
 if TYPE_CHECKING:
     from goldpan.papers.crosscodebench.importing import Imported
-    from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
-    from goldpan.papers.crosscodebench.splits import Assigned
     from goldpan.papers.crosscodebench.task_files import Exported
     from goldpan.plugins.operations import Dataset, Workspace
 
@@ -138,21 +136,6 @@ def import_(
     return Results(imports)
 
 
-def splits_(lab: Workspace, *, source: Path | str | Sequence[Path | str] = ()) -> Results[Assigned]:
-    """List the splits and how many tasks each has, including empty ones.
-
-    Example: goldpan build crosscode splits
-
-    Args:
-        source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
-    """
-    from goldpan.papers.crosscodebench import build
-    from goldpan.papers.crosscodebench.splits import assign_tasks, shipped_splits
-
-    metas = [task.meta for task in build.find_tasks(_sources(lab, source))]
-    return Results(assign_tasks(name, split, metas) for name, split in shipped_splits().items())
-
-
 def split_(
     lab: Workspace,
     name: str,
@@ -199,30 +182,6 @@ def split_(
     with lab.reporting() as reporter:
         built = build.build_split(lab.layout, tasks, assigned, settings, directory, reporter)
     return Dataset(directory, built=built, workspace=lab)
-
-
-def shortcut_(
-    lab: Workspace,
-    directory: Path | str,
-    *,
-    method: Literal["copy-ex-output", "copy-ins-input"],
-    seed: int = 0,
-    output: Path | str | None = None,
-) -> ShortcutScores:
-    """Score a shortcut on the evaluation side: the baseline to beat.
-
-    Example: goldpan build crosscode shortcut built --method copy-ex-output
-
-    Args:
-        directory: A directory that goldpan build crosscode split wrote.
-        method: Copy an example's output, or the instance's input.
-        seed: Seed of all random draws.
-        output: A Parquet file for the predictions. (default: none)
-    """
-    from goldpan.papers.crosscodebench.shortcuts import find_shortcut, score_shortcut
-
-    shortcut = find_shortcut(method)
-    return score_shortcut(Path(directory), shortcut, seed, Path(output) if output else None)
 
 
 def _files(lab: Workspace) -> Path:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate, islice, pairwise
@@ -19,14 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from goldpan.papers.crosscodebench.instances import (
-    INSTANCES,
-    Instance,
-    moment_of,
-    read_instances,
-    refused,
-    text_of,
-)
+from goldpan.papers.crosscodebench.instances import Instance, read_instances, refused
 from goldpan.papers.crosscodebench.kinds import (
     TaskKind,
     find_kind,
@@ -78,15 +71,13 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned(data.Result):
+class Assigned:
     """A split as it comes out with the tasks that are there."""
-
-    shown_in_json = ("tasks", "empty")
 
     name: str
     split: TaskSplit
-    train: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
-    evaluation: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
+    train: tuple[Meta, ...]
+    evaluation: tuple[Meta, ...]
     left_out: tuple[LeftOut, ...]
 
     @property
@@ -94,27 +85,6 @@ class Assigned(data.Result):
         """The side that has no task: training, evaluation or both; empty where both have some."""
         sides = {"training": self.train, "evaluation": self.evaluation}
         return " and ".join(side for side, metas in sides.items() if not metas)
-
-    @property
-    def tasks(self) -> dict[str, list[str]]:
-        """The names of the tasks of each side."""
-        sides = {"train": self.train, "evaluation": self.evaluation}
-        return {side: [meta.name for meta in metas] for side, metas in sides.items()}
-
-
-@data.renders(list[Assigned])
-def listed(results: Sequence[Assigned]) -> Iterator[data.Block]:
-    """Yield how many tasks each split has."""
-    cells = []
-    for assigned in results:
-        paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
-        empty = f"no task for {assigned.empty}" if assigned.empty else ""
-        counts = (len(assigned.train), len(assigned.evaluation))
-        cells.append((assigned.name, *counts, paper, empty))
-    yield data.Table(("split", "train", "evaluation", "paper", ""), cells)
-    for assigned in results:
-        for task in assigned.left_out:
-            yield data.Line(f"{assigned.name}: {task}")
 
 
 @cache
@@ -276,27 +246,17 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
             for index, instance in enumerate(read_instances(task.data)):
                 if index not in indexes and instance.input not in shown:
                     continue
-                row = _drawn(number, task, instance, index)
-                if index in indexes:
-                    file.write(msgspec.json.encode(row) + b"\n")
-                else:
-                    quoted.add(Origin(row.repo or meta.work, row.license, 0))
+                try:
+                    origin = instance.origin(index)
+                except FieldError as error:
+                    raise refused(error, task.data.name) from None
+                repo, license = origin["repo"], origin["license"] or meta.license
+                if index not in indexes:
+                    quoted.add(Origin(repo or meta.work, license, 0))
+                    continue
+                name = f"{instance.split}/{instance.idx}"
+                texts = instance.input, instance.output, name
+                row = Drawn(number, *texts, repo, license, origin["created_at"])
+                file.write(msgspec.json.encode(row) + b"\n")
     ordered = sorted(quoted, key=lambda origin: (origin.repo, origin.license or ""))
     return Spooled(path, tuple(counts), tuple(ordered))
-
-
-def _drawn(number: int, task: TaskFiles, instance: Instance, index: int) -> Drawn:
-    field, facts = f"{INSTANCES}[{index}].facts", instance.facts
-    try:
-        repo, license, moment = (
-            None if facts.get(name) is None else text_of(facts[name], field)
-            for name in ("repo", "license", "created_at")
-        )
-        created_at = None if moment is None else moment_of(moment, f"{field}.created_at")
-    except FieldError as error:
-        raise refused(error, task.data.name) from None
-    if created_at is not None and created_at.tzinfo is None:
-        created_at = created_at.replace(tzinfo=UTC)
-    name = f"{instance.split}/{instance.idx}"
-    origin = (repo, license or task.meta.license, created_at)
-    return Drawn(number, instance.input, instance.output, name, *origin)

@@ -8,6 +8,7 @@ from operator import sub, truediv
 from pathlib import Path
 
 from goldpan.papers.crosscodebench import cells
+from goldpan.papers.crosscodebench.prompts import TRAIN_CAP
 from goldpan.plugins.evaluation import (
     CellOutcome,
     ModelRecipe,
@@ -166,8 +167,11 @@ _FIGURES = "Type-Trans", "2/0-instruct"
 
 def instances_curve(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     """Yield what Figure 2 shows."""
-    points = (500, 1000, 2000, 5000, 10000, 20000)
-    return cells.by_instances(context, table, *_FIGURES, "codet5-large", points)
+    caps = (500, 1000, 2000, 5000, 10000, 20000)
+    points = {f"{cap:,}": (cap, "codet5-large") for cap in caps}
+    last = {name: points[name] for name in ("10,000", "20,000")}
+    curves = {row: points if row.startswith("best") else last for row in table.rows}
+    return cells.figure(context, table, *_FIGURES, curves)
 
 
 def size_curves(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
@@ -177,7 +181,8 @@ def size_curves(context: PaperContext, table: TableRecipe) -> Iterator[CellOutco
         "CodeT5: larger against smaller": ("codet5-small", "codet5-base", "codet5-large"),
         "Tk-Instruct: larger against smaller": tk_instruct,
     }
-    return cells.by_size(context, table, *_FIGURES, models)
+    curves = {row: {name: (TRAIN_CAP, name) for name in of_row} for row, of_row in models.items()}
+    return cells.figure(context, table, *_FIGURES, curves)
 
 
 PAPER = PaperRecipe(

@@ -13,7 +13,6 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from math import fsum
 from pathlib import Path
 
@@ -28,7 +27,7 @@ _NAME = "faun-eval"
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _AT_LEAST = ("entries", "fix pairs")
 """Rows of which the paper prints rough numbers, so that more is as much."""
-_PLANS = files("goldpan.papers.faun_eval") / "plans"
+_PLAN = Path(__file__).parent / "plans" / f"{_NAME}.toml"
 _SPLITS = ("train", "validation", "test")
 
 
@@ -53,14 +52,15 @@ def built_datasets(context: PaperContext, table: TableRecipe) -> Iterator[CellOu
             for column in table.columns:
                 yield _outcome(table, row, column, facts[column], directory, gaps)
         return
-    plan = _written_plan(context)
-    remedy = "give one with --workspace or --data"
-    if plan is not None:
-        remedy = (
-            f"goldpan run {shlex.quote(str(plan))} makes them from GitHub (--dry-run says at what"
-            f" cost), and the same command then finds them; or {remedy}"
-        )
-    context.note(f"No workspace with the paper's datasets is there: {remedy}.")
+    plan = context.directory / _PLAN.name
+    if not plan.exists():  # people change theirs
+        data.make_directory(plan.parent)
+        data.write_whole(plan, _PLAN.read_bytes())
+    context.note(
+        "No workspace with the paper's datasets is there: goldpan run"
+        f" {shlex.quote(str(plan))} makes them from GitHub (--dry-run says at what cost), and the"
+        " same command then finds them; or give one with --workspace or --data."
+    )
 
 
 def _outcome(
@@ -111,21 +111,6 @@ def _rows(directory: Path) -> pa.Table:
     if not parts:
         raise data.DatasetError(f"{directory} holds no rows", "Build it again")
     return pa.concat_tables(parts)
-
-
-def _written_plan(context: PaperContext) -> Path | None:
-    """Return the plan that makes the paper's data, written where it is not; None without one.
-
-    It lies where the paper's results do, and is never written over: people change theirs.
-    """
-    shipped = _PLANS / f"{context.recipe.name}.toml"
-    if not shipped.is_file():
-        return None
-    path = context.directory / shipped.name
-    if not path.exists():
-        data.make_directory(path.parent)
-        data.write_whole(path, shipped.read_bytes())
-    return path
 
 
 def _gaps(directory: Path) -> tuple[str, ...]:

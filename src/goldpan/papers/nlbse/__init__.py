@@ -24,7 +24,6 @@ register(
     ),
     Part("importer", "nlbse23_comments", f"{_ROOM}.comment_tasks:read_2023"),
     Part("importer", "nlbse25_comments", f"{_ROOM}.comment_tasks:read_2025"),
-    *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
     Builder(
         "issue-type",
         f"{_ROOM}.operations:issue_type",

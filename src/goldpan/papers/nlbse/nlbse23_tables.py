@@ -181,7 +181,7 @@ def _entry(
         column: fmean(value or 0.0 for value in values[metric].values())
         for column, metric in _MEANS.items()
     }
-    cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
+    cells |= {_WON: f"{len(ranked.won)}/{len(BASELINE)}", _SCORE: ranked.score}
     note = "; ".join(dict.fromkeys(notes))
     for column, value in cells.items():
         yield CellOutcome(model.title, column, value, "in part" if notes else "run", note)

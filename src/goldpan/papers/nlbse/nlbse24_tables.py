@@ -8,7 +8,6 @@ from statistics import fmean, harmonic_mean
 
 import orjson
 
-from goldpan.papers.nlbse.nlbse24 import TASK
 from goldpan.plugins.data import DatasetError
 from goldpan.plugins.evaluation import (
     CellOutcome,
@@ -128,7 +127,7 @@ PAPER = PaperRecipe(
     files=read_list(_HERE / "nlbse24_files.csv", SourceFile),
     tasks=(
         TaskRecipe(
-            task=TASK,
+            task="nlbse24_issue_type",
             files=("train", "test"),
             steps="none",
             counts={

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import ceil
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from goldpan.papers.nlbse.issues.closings import Search, SourceUnit, given_text
 from goldpan.papers.nlbse.issues.profile import Balance
@@ -29,9 +29,6 @@ EXPLAINED = {
 """Why a candidate gives no row, in the order in which it is asked."""
 
 _BATCH = 1_000
-_STRETCH = 20_000
-"""Rows that are sorted at once."""
-_MOST_FOLDERS = 200
 _KEYS = """
 CREATE TABLE keys AS
 SELECT unit, place, id, event, label, created_at, closed_at, redacted, lower(repo) AS project,
@@ -59,13 +56,9 @@ WHERE project IN (
 )
 """
 _DRAWN = "QUALIFY row_number() OVER (PARTITION BY {} ORDER BY md5($seed || id), id) <= $most"
-_SPREAD = """
-COPY (
-    SELECT candidates.*, near, rank, rank // $stretch AS part
-    FROM read_parquet($paths) AS candidates JOIN (
-        SELECT unit, place, near, row_number() OVER (ORDER BY id) - 1 AS rank FROM keys
-    ) USING (unit, place)
-) TO '{folder}' (FORMAT parquet, PARTITION_BY (part))
+_ROWS = """
+SELECT candidates.*, near FROM read_parquet($paths) AS candidates
+JOIN (SELECT unit, place, near FROM keys) USING (unit, place) ORDER BY id
 """
 
 
@@ -73,8 +66,8 @@ COPY (
 class Chosen:
     """The candidates that become rows."""
 
-    folders: Sequence[Path]
-    """Each with files of those in a stretch of the ids."""
+    path: Path
+    """The file of them, sorted by id."""
     dropped: Mapping[str, int]
     """Candidates that give no row, by reason."""
     projects: Mapping[str, int]
@@ -88,9 +81,8 @@ class Chosen:
 
         `near` is the id of the row that stands for a group of near duplicates, or null.
         """
-        for folder in self.folders:
-            rows = pa.concat_tables(map(read_table, folder.iterdir())).sort_by("rank")
-            yield from rows.combine_chunks().to_batches(_BATCH)
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(_BATCH)
 
 
 def choose(
@@ -98,8 +90,7 @@ def choose(
 ) -> Chosen:
     """Choose among the candidates of all units, which lie in files.
 
-    Memory follows their number, about 1 KB each, not their texts: DuckDB would sort these in
-    memory, so that they are spread over files first, and each is sorted when it is read.
+    Memory follows their number, about 1 KB each, not their texts, which DuckDB sorts on disk.
     """
     profile, dropped = search.profile, Counter[str]()
     paths = [str(verify_parquet(search.candidates(unit))) for unit in units]
@@ -129,8 +120,11 @@ def choose(
             groups = balance.kind.replace("-", ", ")
             keep("balance", _DRAWN.format(groups), most=balance.most, seed=f"{seed}:")
         counts = (_counts(connection, of) for of in ("project", "label", "unnest(redacted)"))
-        folders = _spread(connection, paths, search.directory / "chosen")
-        return Chosen(folders, dict(dropped), *counts)
+        path = search.directory / "chosen.parquet"
+        with named(path):
+            target = str(path).replace("'", "''")
+            connection.execute(f"COPY ({_ROWS}) TO '{target}' (FORMAT parquet)", {"paths": paths})
+        return Chosen(path, dict(dropped), *counts)
 
 
 def _count(connection: duckdb.DuckDBPyConnection) -> int:
@@ -141,20 +135,6 @@ def _counts(connection: duckdb.DuckDBPyConnection, column: str) -> dict[str, int
     values = f"SELECT {column} AS value FROM keys"  # noqa: S608
     query = f"SELECT value, count(*) FROM ({values}) GROUP BY 1 ORDER BY 1"  # noqa: S608
     return dict(connection.execute(query).fetchall())
-
-
-def _spread(
-    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], folder: Path
-) -> list[Path]:
-    """Write the candidates that are left into a folder for each stretch of the ids."""
-    rows = _count(connection)
-    stretch = max(_STRETCH, ceil(rows / _MOST_FOLDERS))
-    connection.execute(f"SET partitioned_write_flush_threshold = {_STRETCH}")
-    quoted = str(folder).replace("'", "''")
-    with named(folder):
-        query = _SPREAD.format(folder=quoted)
-        connection.execute(query, {"paths": paths, "stretch": stretch})
-    return [folder / f"part={part}" for part in range(ceil(rows / stretch))]
 
 
 def _mark_near(
