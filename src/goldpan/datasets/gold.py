@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, UsageError, refuse_empty
 from goldpan.core.proportions import Estimate, Stratum, cohen_kappa, stratified, wilson
 from goldpan.core.result import Result, count
 from goldpan.core.storage.sealed import file_digest
@@ -236,6 +236,7 @@ def checked_reader(name: str) -> str:
 
 
 def _read(path: Path) -> tuple[list[dict[str, Any]], GoldKind]:
+    refuse_empty(path, _REMEDY)
     rows = list(table_rows(path))
     columns = set(rows[0]) if rows else set()
     kind = next((kind for kind in KINDS if kind.gold_column in columns), None)

@@ -184,14 +184,13 @@ def _causes(old: _Version, new: _Version) -> Iterator[Cause]:
     """Yield the settings that differ; of lists the items that the other has not."""
     before, after = old.settings, new.settings
     for what in dict.fromkeys((*before, *after)):
-        values = before.get(what), after.get(what)
-        if values[0] == values[1] or what in _NOT_SETTINGS:
+        one, two = before.get(what), after.get(what)
+        if one == two or what in _NOT_SETTINGS:
             continue
-        if all(isinstance(value, list) for value in values):
-            sets = [[_plain(item) for item in value] for value in values]
-            apart = [[item for item in one if item not in two] for one, two in (sets, sets[::-1])]
-            values = tuple(map(", ".join, apart if any(apart) else sets))
-        yield Cause(what, *map(_shown, values))
+        if isinstance(one, list) and isinstance(two, list):
+            gone, added = ([x for x in a if x not in b] for a, b in ((one, two), (two, one)))
+            one, two = (gone, added) if gone or added else (one, two)
+        yield Cause(what, _shown(one), _shown(two))
 
 
 def _shown(value: Any) -> str | None:
