@@ -182,7 +182,7 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
     [
         ("code-edit", "merged", "none of which gives a row: 1 no-history"),
         ("fault-localization", "merged", "none of which gives a row: 1 no-history"),
-        ("code-edit", "substance", "substance drops or cannot judge the last 1: 1 no-history"),
+        ("code-edit", "substance", "substance leaves none: 1 no-history"),
     ],
 )
 def test_pairs_without_history_are_told(

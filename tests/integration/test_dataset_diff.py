@@ -106,7 +106,7 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
     causes = causes_of(diff)
     assert causes["o/n: mined_until"] == ("2024-05-02T00:00:00+00:00", "2024-06-02T00:00:00+00:00")
     assert causes["o/n: rules"] == (None, "faun-eval")
-    assert causes["profile.decide, where they differ"] == (None, "language")
+    assert causes["profile.decide"] == (None, "language")
     assert causes["profile.settings.bots.least"] == (None, "2")
     assert {(reason.change, reason.reason): reason.rows for reason in diff.reasons} == {
         ("added", "its repository is a new source"): 1,
@@ -143,7 +143,7 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     card = (newer.directory / "README.md").read_text()
     section = card.split("\n## Changes\n\n")[1].split("\n\n## ")[0]
     assert "0 added, 1 removed, 0 changed" in section
-    assert "| profile.decide, where they differ | bots | external-check |" in section
+    assert "| profile.decide | bots | external-check |" in section
     provenance = json.loads((newer.directory / "provenance.json").read_text())
     diff = compare_versions(older, newer.directory)
     assert provenance["settings"]["since"] == diff.old.content

@@ -182,7 +182,7 @@ def test_an_empty_dataset_names_what_emptied_it(lab: Workspace, tmp_path: Path) 
         lab.build("qa", profile="none")
     assert error.value.problem == (
         "The dataset qa would be empty: of 68 issues the profile none keeps none; "
-        "the criterion comment-scale drops the last 67"
+        "the criterion comment-scale leaves none: 68 too-short"
     )
     assert error.value.remedy == ("Run goldpan funnel --profile none to see what is dropped")
     lab.filter(profile="verified")

@@ -52,13 +52,6 @@ def test_rows_are_scored_where_they_are_labeled(tmp_path: Path) -> None:
     assert score.kept.value == pytest.approx(1 / 3)
 
 
-def test_one_half(tmp_path: Path) -> None:
-    files = rows(tmp_path, ("o/r", 1, 11), ("o/r", 3, 31))
-    score = score_labels(files, read_gold(gold_file(tmp_path), "test"))
-    assert (score.half, score.labeled, score.right.value) == ("test", 1, 1.0)
-    assert score.right.low is not None and score.right.low < 0.3  # one row proves little
-
-
 def test_what_nobody_labeled_cannot_be_told(tmp_path: Path) -> None:
     score = score_labels(rows(tmp_path, ("x/y", 1, 1)), read_gold(gold_file(tmp_path)))
     assert (score.labeled, score.right.value, score.kept.value) == (0, None, None)
@@ -78,9 +71,7 @@ def test_what_is_no_gold_set_is_refused(tmp_path: Path, text: str, problem: str)
         read_gold(gold_file(tmp_path, text))
 
 
-def test_a_half_or_a_column_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no half 'train'"):
-        read_gold(gold_file(tmp_path), "train")
+def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     pairs = gold_file(tmp_path, "repo,issue,pull,label\no/r,1,2,fixes\n")
     with pytest.raises(DatasetError, match="no fix pairs"):
         score_labels(rows(tmp_path, ("o/r", 1, 11)), read_gold(pairs))

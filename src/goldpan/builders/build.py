@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
-from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
     LIKELY,
     described_reviews,
@@ -24,8 +24,9 @@ from goldpan.builders.label_facts import (
 from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_reviews
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
-from goldpan.core.errors import UsageError
-from goldpan.core.result import Result, json_data
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.result import Result, count, json_data
+from goldpan.core.settings.file import toml_value
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import QA
@@ -117,6 +118,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
     explained = {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
     if request.check is not None:
         explained |= request.check.explained
+    ways: dict[str, int] = {}
     with workspace.scratch() as scratch:
         absolute = replace(workspace, root=workspace.root.absolute())
         scratch = scratch.absolute()
@@ -125,18 +127,12 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
-
-            def count(**choices: Any) -> int:
+            for way, choices in _other_answers(request).items():
                 made = make_rows(absolute, replace(request, **choices), scratch, reporter)
-                return sum(rows.count for rows in made)
-
-            others = {way: count(**other) for way, other in _other_answers(request).items()}
-            licenses = [rows.source.license for rows in built]
-            options = "" if profile.name == "default" else f" {profile.option}"
-            rules = {item.rules for item in basis} - {None, DEFAULT_RULES}
-            options += "".join(f" --rules {name}" for name in sorted(map(str, rules)))
-            raise empty_dataset(
-                request, verdicts, funnel, dropped, explained, others, licenses, options
+                ways[way] = sum(rows.count for rows in made)
+            licenses = {str(rows.source.license) for rows in built} - {"None"}
+            raise _empty_dataset(
+                request, basis, verdicts, funnel, dropped, explained, ways, licenses
             )
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
@@ -223,6 +219,66 @@ def _other_answers(request: BuildRequest) -> dict[str, dict[str, Any]]:
     if settings.least > LEAST:
         choices[f"run goldpan filter --set answer.least={LEAST}"] = {"least": LEAST}
     return choices
+
+
+_REMEDIES = {
+    "no-history": "Run goldpan clone, then goldpan filter{options}",
+    "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
+    "--license SPDX and goldpan pair, then goldpan filter{options}",
+    "license-not-allowed": "If you may share these texts, run goldpan filter{options} "
+    "--set 'license.allowed={licenses}'",
+}
+"""What helps by reason, before the dataset is built again."""
+_MOST = 3
+"""Reasons that the error names."""
+
+
+def _empty_dataset(
+    request: BuildRequest,
+    basis: Sequence[Basis],
+    verdicts: pa.Table,
+    funnel: Funnel,
+    dropped: Counter[str],
+    explained: Mapping[str, str],
+    ways: Mapping[str, int],
+    licenses: Collection[str],
+) -> DatasetError:
+    """Return what emptied a dataset and what helps; `ways` are the rows that other choices give."""
+    profile, subjects = request.profile, PLURAL[funnel.subject]
+    last = next((step for step in funnel.steps if step.left == 0), None)
+    reasons = Counter(last.reasons) if last and not funnel.kept else dropped
+    told = ", ".join(
+        f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
+        for reason, number in reasons.most_common(_MOST)
+    )
+    why = f"of {funnel.rows:,} {subjects} the profile {profile.name} keeps {funnel.kept or 'none'}"
+    if not funnel.rows:
+        why = f"there are no {subjects}"
+    elif last is None or funnel.kept:
+        why = f"{why}, none of which gives a row: {told}"
+    else:
+        why = f"{why}; the criterion {last.criterion} leaves none: {told}"
+    emptied = sum((Counter(step.reasons) for step in funnel.steps if step.left == 0), dropped)
+    if emptied["issue-dropped"]:  # the license of the issue may be what drops the pair
+        of_license = pc.equal(verdicts["criterion"], "license")
+        known = verdicts.filter(pc.and_(of_license, pc.equal(verdicts["subject"], "issue")))
+        emptied.update(known["reason"].drop_null().to_pylist())
+    rules = sorted({str(item.rules) for item in basis} - {"None", DEFAULT_RULES})
+    options = "" if profile.name == "default" else f" {profile.option}"
+    options += "".join(f" --rules {name}" for name in rules)
+    reason = max(_REMEDIES, key=lambda name: emptied[name])
+    remedy = f"Run goldpan funnel{options} to see what is dropped"
+    if emptied[reason]:
+        allowed = toml_value(sorted(licenses))
+        help = _REMEDIES[reason].format(options=options, licenses=allowed)
+        remedy = f"{help}, and build again"
+    elif better := [f"{way} ({count(rows, 'row')})" for way, rows in ways.items() if rows]:
+        remedy = " or ".join(better).capitalize()
+    elif not funnel.rows and funnel.subject != "issue":
+        of_pairs = f"goldpan pair, then goldpan filter{options}"
+        of_discussions = "goldpan mine with --include discussions, then goldpan filter"
+        remedy = f"Run {of_pairs if funnel.subject == 'pair' else of_discussions}"
+    return DatasetError(f"The dataset {request.family} would be empty: {why}", remedy)
 
 
 def _settings(

@@ -2,8 +2,7 @@
 
 A gold set is a CSV file with the columns `repo`, `issue`, `label` and one of `comment_id`, for
 answers (answers, partly, not, cannot-tell), `pull`, for fix pairs (fixes, partly, not,
-cannot-tell), and `changed_path`, for the file that a fix changed (right, wrong, cannot-tell). A
-column `half` may separate the rows that rules were made on (`dev`) from the others (`test`).
+cannot-tell), and `changed_path`, for the file that a fix changed (right, wrong, cannot-tell).
 
 With a column `reader` it holds judgments of a sample, a line for each row and reader, as
 `goldpan evaluate labels --sample` keeps them. By `seed` and `sample`, the rows are drawn again from
@@ -13,7 +12,6 @@ any dataset, and only judgments of these count.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import re
 from collections import Counter, defaultdict
@@ -22,15 +20,17 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
-from goldpan.core.errors import DatasetError, UsageError, cause_of, refuse_empty
+from goldpan.core.errors import DatasetError, UsageError, refuse_empty
 from goldpan.core.proportions import Estimate, Stratum, cohen_kappa, stratified, wilson
 from goldpan.core.result import Result, count
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import hold_lock, write_whole
 from goldpan.datasets.splits import sample_by_hash
+from goldpan.datasets.table_files import form_of, table_rows
 
 Item = tuple[str, int, int | str]
 """The repository in lower case, the issue, and the comment that answers, the pull request or the
@@ -90,18 +90,9 @@ class Gold:
     name: str
     sha256: str
     kind: GoldKind
-    half: str | None
     labels: Mapping[Item, str]
-    by_reader: Mapping[Item, Mapping[str, str]] = field(default_factory=dict)
-    """The judgments of each reader on each row, where it holds those of a sample."""
-    seed: int = 0
-    """The seed of the sample."""
-    size: int = 0
-    """The size of the sample."""
-    strata: Mapping[Item, str] = field(default_factory=dict)
-    """The stratum of each row, where the sample is stratified."""
-    stratum_rows: Mapping[str, int] = field(default_factory=dict)
-    """Rows of the dataset in each stratum."""
+    judgments: tuple[RowJudgment, ...] = ()
+    """Those of a sample, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +135,11 @@ class SampleScore:
 class GoldScore(Result):
     """The agreement of a dataset's rows with a gold set."""
 
+    schema = 2
+
     gold: str
     sha256: str
     kind: str
-    half: str | None
-    """The half of the gold set; None for all of it."""
     rows: int
     """Rows of the dataset."""
     labels: Mapping[str, int]
@@ -180,40 +171,21 @@ class GoldScore(Result):
         return f"{judged}, {count(self.sample.elsewhere, 'judgment')} of rows that are not here"
 
 
-def half_of(repo: str, issue: int) -> str:
-    """Return the half that an issue belongs to, `dev` or `test`, whatever is drawn."""
-    digest = hashlib.sha256(f"{repo.lower()}#{issue}".encode()).digest()
-    return "dev" if digest[0] % 2 else "test"
-
-
-def read_gold(path: Path, half: str | None = None) -> Gold:
-    """Read a gold set, or one half of it; raises `UsageError` where it is none."""
-    labels: dict[Item, str]
+def read_gold(path: Path) -> Gold:
+    """Read a gold set; raises `UsageError` where it is none."""
     rows, kind = _read(path)
-    if rows and "reader" in rows[0]:
-        if half is not None:
-            raise UsageError(f"{path} is a sample, which has no halves", "Leave --half out")
-        judgments = _judgments(path, rows, kind)
-        by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
-        for each in judgments:
-            by_reader[each.item][each.reader] = each.label
-        labels = {item: _settled(votes.values(), kind)[0] for item, votes in by_reader.items()}
-        size = max(each.sample for each in judgments)
-        seed = judgments[0].seed
-        strata = {each.item: each.stratum for each in judgments if each.stratum}
-        sizes = {each.stratum: each.stratum_rows for each in judgments if each.stratum}
-        name, digest = path.name, file_digest(path)
-        return Gold(name, digest, kind, None, labels, by_reader, seed, size, strata, sizes)
-    if half is not None and half not in {row.get("half") for row in rows}:
-        raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
-    labels = {}
-    for line, row in enumerate(rows, 2):
-        if half is not None and row["half"] != half:
-            continue
-        item = _item(path, line, row, kind)
-        if labels.setdefault(item, row["label"]) != row["label"]:
-            raise UsageError(f"{path}, line {line}, labels an item twice", "Keep one of them")
-    return Gold(path.name, file_digest(path), kind, half, labels)
+    labels: dict[Item, str] = {}
+    judgments: tuple[RowJudgment, ...] = ()
+    if "reader" in rows[0]:
+        judgments = tuple(_judgments(path, rows, kind))
+        votes = _votes(judgments)
+        labels = {item: _settled(by.values(), kind)[0] for item, by in votes.items()}
+    else:
+        for line, row in enumerate(rows, 2):
+            item = _item(path, line, row, kind)
+            if labels.setdefault(item, row["label"]) != row["label"]:
+                raise UsageError(f"{path}, line {line}, labels an item twice", "Keep one")
+    return Gold(path.name, file_digest(path), kind, labels, judgments)
 
 
 def read_judgments(path: Path, kind: GoldKind) -> list[RowJudgment]:
@@ -221,6 +193,8 @@ def read_judgments(path: Path, kind: GoldKind) -> list[RowJudgment]:
 
     Raises `UsageError` where it holds something else, or judgments of another kind.
     """
+    if form_of(path) != "csv":
+        raise UsageError(f"{path} does not end in .csv", "Give another name with --output")
     if not path.exists():
         return []
     rows, found = _read(path)
@@ -261,52 +235,55 @@ def checked_reader(name: str) -> str:
     return name
 
 
-def _read(path: Path) -> tuple[list[dict[str, str]], GoldKind]:
+def _read(path: Path) -> tuple[list[dict[str, Any]], GoldKind]:
     refuse_empty(path, _REMEDY)
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(
-            f"The gold set {path} cannot be read: {cause_of(error)}", _REMEDY
-        ) from None
-    columns = {str(name) for name in rows[0]} if rows else set()
+    rows = list(table_rows(path))
+    columns = set(rows[0]) if rows else set()
     kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
     if kind is None or not {"repo", "issue", "label"} <= columns:
         raise UsageError(f"{path} is not a gold set: its columns are {sorted(columns)}", _REMEDY)
     return rows, kind
 
 
-def _item(path: Path, line: int, row: Mapping[str, str], kind: GoldKind) -> Item:
+def _item(path: Path, line: int, row: Mapping[str, Any], kind: GoldKind) -> Item:
     try:
         return row["repo"].lower(), int(row["issue"]), kind.read(row[kind.gold_column])
     except (TypeError, ValueError, AttributeError):
         raise UsageError(f"{path}, line {line}, holds no numbers: {row}", _REMEDY) from None
 
 
-def _judgments(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -> list[RowJudgment]:
+def _judgments(path: Path, rows: Sequence[Mapping[str, Any]], kind: GoldKind) -> list[RowJudgment]:
     found: list[RowJudgment] = []
     for line, row in enumerate(rows, 2):
-        item = _item(path, line, row, kind)
+        item, reader, label = _item(path, line, row, kind), row["reader"], row["label"]
+        note, dataset, stratum = (row.get(name) or "" for name in ("note", "dataset", "stratum"))
         try:
-            known = row["label"] in (*kind.labels, CANNOT_TELL)
-            seed, size = int(row["seed"]), int(row["sample"])
-            stratum, stratum_rows = row.get("stratum") or "", int(row.get("stratum_rows") or 0)
+            numbers = int(row["seed"]), int(row["sample"]), int(row.get("stratum_rows") or 0)
         except (KeyError, TypeError, ValueError):
-            known, seed, size, stratum, stratum_rows = False, 0, 0, "", 0
+            numbers = None
         if (
-            not known
-            or not _READER.fullmatch(row["reader"] or "")
-            or (found and (seed, bool(stratum)) != (found[0].seed, bool(found[0].stratum)))
+            numbers is None
+            or label not in (*kind.labels, CANNOT_TELL)
+            or not _READER.fullmatch(reader)
+            or (found and (numbers[0], bool(stratum)) != (found[0].seed, bool(found[0].stratum)))
         ):
             raise UsageError(
                 f"{path}, line {line}, is no judgment of one sample: {dict(row)}",
                 f"Correct it: a reader, a label of {', '.join(kind.labels)} or {CANNOT_TELL}, "
                 "and the seed and the size of all other lines",
             )
-        note, dataset = row.get("note") or "", row.get("dataset") or ""
-        told = (item, row["reader"], row["label"], note, dataset, seed, size)
-        found.append(RowJudgment(*told, stratum, stratum_rows))
+        seed, size, of_stratum = numbers
+        told = (item, reader, label, note, dataset, seed, size, stratum, of_stratum)
+        found.append(RowJudgment(*told))
     return found
+
+
+def _votes(judgments: Iterable[RowJudgment]) -> Mapping[Item, Mapping[str, str]]:
+    """Return the label that each reader gives each row."""
+    votes: dict[Item, dict[str, str]] = defaultdict(dict)
+    for each in judgments:
+        votes[each.item][each.reader] = each.label
+    return votes
 
 
 def _settled(votes: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
@@ -323,68 +300,75 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
 
     Raises `DatasetError` where the dataset has no such items.
     """
-    columns = ["repo", "issue", gold.kind.column, *(["id"] if gold.by_reader else [])]
-    rows: list[tuple[Item, str]] = []
-    for path in files:
-        with pq.ParquetFile(path) as file:
-            if not set(columns) <= set(file.schema_arrow.names):
-                raise DatasetError(
-                    f"The dataset has no {gold.kind.name}, which {gold.name} labels",
-                    "Give a gold set of what the dataset holds",
-                )
-            for batch in file.iter_batches(columns=columns):
-                values = (batch.column(name).to_pylist() for name in columns)
-                rows += [
-                    ((repo.lower(), issue, item), name[0] if name else "")
-                    for repo, issue, item, *name in zip(*values, strict=True)
-                ]
-    count, sample, items = len(rows), None, [item for item, _ in rows]
-    if gold.by_reader:
-        drawn = sample_by_hash(rows, gold.size, gold.seed, itemgetter(1))
-        if gold.strata:
-            drawn = [row for row in rows if row[0] in gold.strata]
-        items = [item for item, _ in drawn]
-        sample = _sample_score(gold, items)
+    data = ds.dataset([str(path) for path in files], format="parquet")
+    columns = ["repo", "issue", gold.kind.column, *(["id"] if gold.judgments else [])]
+    if not set(columns) <= set(data.schema.names):
+        raise DatasetError(
+            f"The dataset has no {gold.kind.name}, which {gold.name} labels",
+            "Give a gold set of what the dataset holds",
+        )
+    rows = data.to_table(columns).to_pylist()
+    drawn, sample = rows, None
+    strata = {each.item: each.stratum for each in gold.judgments if each.stratum}
+    if strata:
+        drawn = [row for row in rows if _item_of(row, gold.kind) in strata]
+    elif gold.judgments:
+        size = max(each.sample for each in gold.judgments)
+        drawn = sample_by_hash(rows, size, gold.judgments[0].seed, itemgetter("id"))
+    items = [_item_of(row, gold.kind) for row in drawn]
+    if gold.judgments:
+        sample = _sample_score(gold, items, strata)
     counts = Counter(gold.labels[item] for item in items if item in gold.labels)
     decided = {label: counts[label] for label in gold.kind.labels}
-    total = sum(decided.values())
-    right = decided[gold.kind.right]
     repos = {repo for repo, _, _ in items}
     identities = {
         item[:2]
         for item, label in gold.labels.items()
         if label == gold.kind.right and item[0] in repos and not sample
     }
+
+    def share(*good: str) -> Estimate:
+        if strata:
+            return _stratified_share(gold, [strata[item] for item in items], items, good)
+        return wilson(sum(decided.get(label, 0) for label in good), sum(decided.values()))
+
     return GoldScore(
         gold.name,
         gold.sha256,
         gold.kind.name,
-        gold.half,
-        count,
+        len(rows),
         decided,
-        _share(gold, items, (gold.kind.right,)) if gold.strata else wilson(right, total),
-        _share(gold, items, (gold.kind.right, "partly"))
-        if gold.strata
-        else wilson(right + decided.get("partly", 0), total),
+        share(gold.kind.right),
+        share(gold.kind.right, "partly"),
         len(identities),
         wilson(len(identities & {item[:2] for item in items}), len(identities)),
         sample,
     )
 
 
-def _share(gold: Gold, items: Sequence[Item], good: Sequence[str]) -> Estimate:
+def _item_of(row: Mapping[str, Any], kind: GoldKind) -> Item:
+    return row["repo"].lower(), row["issue"], row[kind.column]
+
+
+def _stratified_share(
+    gold: Gold, strata_of: Sequence[str], items: Sequence[Item], good: Sequence[str]
+) -> Estimate:
     """Return the share of all rows with a good label, from the rows read of each stratum."""
+    sizes = {each.stratum: each.stratum_rows for each in gold.judgments}
     strata = []
-    for name, size in sorted(gold.stratum_rows.items()):
-        labels = [gold.labels[item] for item in items if gold.strata[item] == name]
+    for name, size in sorted(sizes.items()):
+        labels = [
+            gold.labels[item] for item, of in zip(items, strata_of, strict=True) if of == name
+        ]
         read = [label for label in labels if label != CANNOT_TELL]
         strata.append(Stratum(max(size, len(read)), len(read), sum(each in good for each in read)))
     return stratified(strata)
 
 
-def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
-    judged = {item: gold.by_reader[item] for item in drawn if item in gold.by_reader}
-    readers = Counter(reader for votes in judged.values() for reader in sorted(votes))
+def _sample_score(gold: Gold, drawn: Sequence[Item], strata: Mapping[Item, str]) -> SampleScore:
+    votes = _votes(gold.judgments)
+    judged = {item: votes[item] for item in drawn if item in votes}
+    readers = Counter(reader for by in judged.values() for reader in sorted(by))
     pairs = []
     for first, second in combinations(sorted(readers), 2):
         both = [(by[first], by[second]) for by in judged.values() if first in by and second in by]
@@ -393,14 +377,14 @@ def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
             same = sum(one == other for one, other in both)
             pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(left, right)))
     return SampleScore(
-        gold.seed,
-        gold.size,
+        gold.judgments[0].seed,
+        max(each.sample for each in gold.judgments),
         len(drawn),
         len(judged),
         sum(gold.labels[item] == CANNOT_TELL for item in judged),
-        sum(not _settled(votes.values(), gold.kind)[1] for votes in judged.values()),
-        len(gold.by_reader) - len(judged),
+        sum(not _settled(by.values(), gold.kind)[1] for by in judged.values()),
+        len(votes) - len(judged),
         dict(sorted(readers.items())),
         tuple(pairs),
-        dict(sorted(Counter(gold.strata[item] for item in judged if gold.strata).items())),
+        dict(sorted(Counter(strata[item] for item in judged if strata).items())),
     )

@@ -210,9 +210,8 @@ def _published(result: PublishResult) -> Iterator[Piece]:
 
 @renders(GoldScore)
 def _scored(result: GoldScore) -> Iterator[Piece]:
-    part = f", half {result.half}" if result.half else ""
     labeled = f"{result.labeled:,} of {count(result.rows, 'row')} labeled"
-    yield Title(result.gold, f"{part}: {labeled}")
+    yield Title(result.gold, f": {labeled}")
     if result.sample:
         yield from _reading(result.sample)
     if not result.labeled:

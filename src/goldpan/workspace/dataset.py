@@ -178,14 +178,11 @@ class Dataset(Result):
                     f"The table data has the columns {', '.join(self.columns)}",
                 ) from None
 
-    def score_labels(self, gold: str | Path, half: str | None = None) -> GoldScore:
-        """Score the rows against a gold set: a CSV file of answers or pairs labeled by reading.
-
-        `half` takes the part ``dev`` or ``test`` of a gold set that has halves.
-        """
+    def score_labels(self, gold: str | Path) -> GoldScore:
+        """Score the rows against a gold set: a CSV file of answers or pairs labeled by reading."""
         from goldpan.datasets.gold import read_gold, score_labels
 
-        return score_labels(self._paths(), read_gold(Path(gold), half))
+        return score_labels(self._paths(), read_gold(Path(gold)))
 
     def audit(self, finding: str | Sequence[str] = (), limit: int = 5) -> AuditResult:
         """Look for what makes rows measure nothing, as `Workspace.audit` does.

@@ -25,7 +25,6 @@ def labels(
     dataset: DatasetName,
     *,
     gold: Path | str | Sequence[Path | str] = (),
-    half: Literal["dev", "test"] | None = None,
     sample: Positive | None = None,
     seed: Count = 0,
     subjects: Literal["random", "best-informed"] = "random",
@@ -45,7 +44,6 @@ def labels(
     Args:
         dataset (DATASET): A dataset, by its name or directory.
         gold: A gold set, a CSV file.
-        half: Only this half of a gold set.
         sample: Read this many rows.
         seed: With --sample, the seed that draws them.
         subjects: With --sample, which rows are drawn: best-informed draws more of those of which
@@ -61,7 +59,7 @@ def labels(
             "Labels are scored by a sample or by a gold set", "Give --sample or --gold"
         )
     if sample is None:
-        return Results(data.score_labels(path, half) for path in golds)
+        return Results(data.score_labels(path) for path in golds)
     from goldpan.annotation.review.stored import row_votes
     from goldpan.annotation.studio.label_sample import draw_sample, read_in_terminal, readings_path
     from goldpan.datasets.provenance import build_command

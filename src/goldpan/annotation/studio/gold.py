@@ -33,7 +33,7 @@ from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.corrections import Corrections, LabelDecision
-from goldpan.datasets.gold import KINDS, Item, half_of
+from goldpan.datasets.gold import KINDS, Item
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 
 
@@ -134,11 +134,11 @@ def gold_csv(column: str, items: Mapping[Item, Sequence[str]]) -> bytes:
     most = max((len(item) - 2 for item in items.values()), default=0)
     readers = [*_READERS, *(f"annotator {number}" for number in range(10, most + 1))][:most]
     text = io.StringIO()
-    names = ["repo", "issue", column, "half", *readers, "label"]
+    names = ["repo", "issue", column, *readers, "label"]
     writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
     writer.writeheader()
     for (_, issue, number), (repo, label, *given) in sorted(items.items()):
-        row = {"repo": repo, "issue": issue, column: number, "half": half_of(repo, issue)}
+        row = {"repo": repo, "issue": issue, column: number}
         writer.writerow({**row, **dict(zip(readers, given, strict=False)), "label": label})
     return text.getvalue().encode()
 

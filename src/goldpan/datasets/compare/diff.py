@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,96 +127,77 @@ class _Version:
     schema: pa.Schema
 
     @property
+    def facts(self) -> VersionFacts:
+        """The version as results name it."""
+        rows, program = self.provenance.get("examples", 0), self.provenance["goldpan"]
+        content = content_digest(self.provenance)
+        return VersionFacts(str(self.directory), content, str(program.get("version")), int(rows))
+
+    @property
     def sources(self) -> Mapping[str, Mapping[str, Any]]:
         """The provenance of each mined repository, by its name in lower case."""
         sources = self.provenance.get("sources", ())
         return {str(source["repo"]).lower(): source for source in sources}
 
     @property
-    def facts(self) -> VersionFacts:
-        """The version as results name it."""
-        return VersionFacts(
-            str(self.directory),
-            content_digest(self.provenance),
-            str(self.provenance["goldpan"].get("version")),
-            int(self.provenance.get("examples", 0)),
-        )
+    def settings(self) -> dict[str, Any]:
+        """What it was made of and with: values and lists by the names of their keys."""
+        made = {"goldpan": self.provenance["goldpan"].get("version")}
+        for source in self.sources.values():
+            made |= {f"{source['repo']}: {name}": source.get(name) for name in _OF_SOURCES}
+        for name in _SETTINGS:
+            made |= _flat(name, self.provenance.get(name, {}))
+        return made
 
 
 def _read_version(directory: Path) -> _Version:
     provenance = read_provenance(directory)
     shards = tuple(shard_paths(directory))
     try:
-        schemas = [pq.read_schema(path) for path in shards[:1]]
+        schema = pq.read_schema(shards[0]) if shards else pa.schema([])
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(
             f"{directory} cannot be read ({error})", "Build the dataset again"
         ) from None
-    if not schemas or "id" not in schemas[0].names:
+    if "id" not in schema.names:
         raise DatasetError(
             f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
         )
-    return _Version(directory, provenance, shards, schemas[0])
+    return _Version(directory, provenance, shards, schema)
 
-
-# Differences in the provenance of two versions: settings, rules, dates, versions.
 
 _SETTINGS = ("profile", "settings", "plugins", "versions")
 _OF_SOURCES = ("rules", "mined_from", "mined_until")
 _NOT_SETTINGS = ("profile.description", "settings.since")
 _LONGEST = 200
 """Characters of a value that are shown."""
-_Value = str | list[str]
+
+
+def _flat(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {name: value}
+    inner = [_flat(f"{name}.{key}", item) for key, item in value.items()]
+    return {key: item for values in inner for key, item in values.items()}
 
 
 def _causes(old: _Version, new: _Version) -> Iterator[Cause]:
-    """Yield the facts that differ, in the order in which they affect the rows."""
-    for facts in (_sources, _settings):
-        before, after = facts(old), facts(new)
-        for what in sorted({*before, *after}):
-            values = before.get(what), after.get(what)
-            if values[0] == values[1]:
-                continue
-            if isinstance(values[0], list) and isinstance(values[1], list):
-                removed = [item for item in values[0] if item not in values[1]]
-                added = [item for item in values[1] if item not in values[0]]
-                if removed or added:
-                    what, values = f"{what}, where they differ", (removed, added)
-            yield Cause(what, *map(_text, values))
+    """Yield the settings that differ; of lists the items that the other has not."""
+    before, after = old.settings, new.settings
+    for what in dict.fromkeys((*before, *after)):
+        one, two = before.get(what), after.get(what)
+        if one == two or what in _NOT_SETTINGS:
+            continue
+        if isinstance(one, list) and isinstance(two, list):
+            gone, added = ([x for x in a if x not in b] for a, b in ((one, two), (two, one)))
+            one, two = (gone, added) if gone or added else (one, two)
+        yield Cause(what, _shown(one), _shown(two))
 
 
-def _text(value: _Value | None) -> str | None:
-    text = ", ".join(value) if isinstance(value, list) else value
-    if not text:
-        return None
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-
-
-def _sources(version: _Version) -> dict[str, _Value]:
-    return {
-        f"{source['repo']}: {name}": str(source[name])
-        for source in version.sources.values()
-        for name in _OF_SOURCES
-        if source.get(name) is not None
-    }
-
-
-def _settings(version: _Version) -> dict[str, _Value]:
-    values: dict[str, _Value] = {
-        "goldpan": str(version.provenance.get("goldpan", {}).get("version"))
-    }
-    for name in _SETTINGS:
-        values |= _flat(name, version.provenance.get(name, {}))
-    return {name: value for name, value in values.items() if name not in _NOT_SETTINGS}
-
-
-def _flat(name: str, value: Any) -> dict[str, _Value]:
-    if isinstance(value, Mapping):
-        inner = [_flat(f"{name}.{key}", item) for key, item in value.items()]
-        return {key: item for values in inner for key, item in values.items()}
+def _shown(value: Any) -> str | None:
     if isinstance(value, list):
-        return {name: [_plain(item) for item in value]}
-    return {name: _plain(value)}
+        value = ", ".join(map(_plain, value))
+    text = "" if value is None else _plain(value)
+    return text[:_LONGEST] + "…" * (len(text) > _LONGEST) if text else None
 
 
 def _plain(value: Any) -> str:
@@ -245,6 +226,10 @@ SELECT * EXCLUDE (repo, moment), CASE
     THEN 'it was opened after the older version was mined'
 END AS reason FROM changed
 """
+_COUNTED = """
+SELECT count(*) FILTER (change = 'changed' AND len(list_intersect(columns, $1)) > 0),
+       count(*) FILTER (old_split <> new_split) FROM differences
+"""
 _SELECT = "SELECT id, change, columns, old_split, new_split, reason FROM differences"
 
 
@@ -269,15 +254,14 @@ def _open_differences(
         connection.execute(f"SET temp_directory = {_quoted(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
         try:
-            sides = [
-                _side(connection, f"{age}_rows", version, compared)
-                for age, version in (("older", old), ("newer", new))
-            ]
-            until = [source.get("mined_until") for source in old.sources.values()]
-            connection.execute(
-                _DIFFERENCES.format(old=sides[0], new=sides[1], columns=differing),
-                {"older": list(old.sources), "newer": list(new.sources), "until": until},
+            query = _DIFFERENCES.format(
+                old=_side(connection, "older", old, compared),
+                new=_side(connection, "newer", new, compared),
+                columns=differing,
             )
+            until = [source.get("mined_until") for source in old.sources.values()]
+            known = {"older": list(old.sources), "newer": list(new.sources), "until": until}
+            connection.execute(query, known)
             yield connection
         except duckdb.Error as error:
             if told_otherwise(error):
@@ -299,25 +283,21 @@ def _side(
     """Return a query for a version's ids, splits, moments and the hashes of its columns."""
     names = version.schema.names
     timed = "created_at" in names and pa.types.is_timestamp(version.schema.field("created_at").type)
-    hashes = (
+    repo, moment = "repo" if "repo" in names else "NULL", "created_at" if timed else "NULL"
+    hashes = [
         'hash("' + column.replace('"', '""') + f'") AS h{at}' for at, column in enumerate(compared)
-    )
-    selected = ", ".join(
-        (
-            "id::VARCHAR AS id",
-            f"{'repo' if 'repo' in names else 'NULL'}::VARCHAR AS repo",
-            f"{'created_at' if timed else 'NULL'}::TIMESTAMPTZ AS moment",
-            *hashes,
-        )
-    )
-    shards: dict[str, list[Path]] = {}
-    for path in version.shards:
-        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    ]
+    facts = f"id::VARCHAR AS id, {repo}::VARCHAR AS repo, {moment}::TIMESTAMPTZ AS moment"
+    selected = ", ".join((facts, *hashes))
     queries = []
-    for at, (split, paths) in enumerate(shards.items()):
-        connection.register(f"{name}_{at}", ds.dataset(paths, format="parquet"))
+    for at, (split, paths) in enumerate(groupby(version.shards, _split_of)):
+        connection.register(f"{name}_{at}", ds.dataset(list(paths), format="parquet"))
         queries.append(f"SELECT {_quoted(split)} AS split, {selected} FROM {name}_{at}")  # noqa: S608 - quoted
     return " UNION ALL ".join(queries)
+
+
+def _split_of(path: Path) -> str:
+    return path.name.rsplit("-", 3)[0]
 
 
 def compare_versions(
@@ -342,21 +322,19 @@ def compare_versions(
     both = [name for name in new_columns.names if name in old_columns.names]
     same = [name for name in both if old_columns.field(name).type == new_columns.field(name).type]
     with _open_differences(before, after, same) as connection:
-        ask = partial(_ask, connection)
+
+        def ask(query: str, *values: object) -> list[tuple[Any, ...]]:
+            return connection.execute(query, list(values)).fetchall()
+
         counts = dict(ask("SELECT change, count(*) FROM differences GROUP BY change"))
         if output is not None:
             write_rows(connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(), output)
         family = known_family(after.provenance, after.schema)
         task = [*family.inputs, family.target] if family and family.target else []
-        in_task = ask(
-            "SELECT count(*) FROM differences WHERE change = 'changed' "
-            "AND len(list_intersect(columns, $1)) > 0",
-            task,
-        )
-        moved = ask("SELECT count(*) FROM differences WHERE old_split <> new_split")
+        ((in_task, moved),) = ask(_COUNTED, task)
         differing = ask(
-            "SELECT name, count(*) FROM (SELECT unnest(columns) AS name FROM differences) "
-            "GROUP BY name ORDER BY count(*) DESC, name"
+            "SELECT unnest(columns) AS name, count(*) FROM differences GROUP BY name "
+            "ORDER BY count(*) DESC, name"
         )
         reasons = ask(
             "SELECT change, reason, count(*) FROM differences WHERE reason IS NOT NULL "
@@ -374,8 +352,8 @@ def compare_versions(
         added=counts.get("added", 0),
         gone=counts.get("gone", 0),
         changed=counts.get("changed", 0),
-        changed_in_task=in_task[0][0] if task else None,
-        moved=moved[0][0],
+        changed_in_task=in_task if task else None,
+        moved=moved,
         columns=dict(differing),
         columns_added=tuple(name for name in new_columns.names if name not in old_columns.names),
         columns_gone=tuple(name for name in old_columns.names if name not in new_columns.names),
@@ -384,13 +362,9 @@ def compare_versions(
         reasons=tuple(Reason(*reason) for reason in reasons),
         examples={
             kind: tuple(
-                RowChange(name, change, tuple(differ), old_split, new_split, reason)
-                for name, change, differ, old_split, new_split, reason in rows
+                RowChange(name, change, tuple(columns), *rest)
+                for name, change, columns, *rest in rows
             )
             for kind, rows in examples.items()
         },
     )
-
-
-def _ask(connection: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    return connection.execute(query, list(values)).fetchall()
