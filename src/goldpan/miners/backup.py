@@ -18,7 +18,8 @@ import orjson
 from goldpan.core.errors import UsageError
 from goldpan.core.result import count
 from goldpan.core.settings.config import PUBLIC_API, Settings, repository_name
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.backup_entries import Backup, BackupEntry, Tally, list_files, read_entries

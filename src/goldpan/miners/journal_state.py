@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from goldpan.core.settings.trust import is_loopback
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.connections import PART_OF
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")

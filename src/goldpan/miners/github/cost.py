@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 
 from goldpan.core.errors import QueryError
 from goldpan.core.settings.config import Settings
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub

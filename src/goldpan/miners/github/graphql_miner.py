@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github import queries

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relations_of
 from goldpan.miners.journal import Journal

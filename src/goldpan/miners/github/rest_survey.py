@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key

@@ -28,9 +28,9 @@ from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
 from goldpan.core.schemas import LEDGER, MINED, REPOSITORIES, UNKNOWN
-from goldpan.core.storage.archive import Archive, Record, lost_replies, run_files
+from goldpan.core.storage.archive import Archive, lost_replies, run_files
 from goldpan.core.storage.parquet import count_rows, write, writer
-from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.run_file import Record, Seal
 from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
