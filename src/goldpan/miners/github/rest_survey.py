@@ -21,7 +21,7 @@ from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key
 from goldpan.miners.github.graphql_lists import More
-from goldpan.miners.github.rest_feeds import (
+from goldpan.miners.github.rest_lists import (
     COMMENTS,
     FEEDS,
     ISSUES,
@@ -29,8 +29,9 @@ from goldpan.miners.github.rest_feeds import (
     RELATIONS,
     REVIEW_COMMENTS,
     Feed,
+    Listing,
+    Lists,
 )
-from goldpan.miners.github.rest_lists import Listing, Lists
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import UNSEEN, Journal
 from goldpan.miners.journal_state import PART_OF_LIST

@@ -99,6 +99,9 @@ class Chunk:
     records: tuple[Record, ...]
     pulls: frozenset[int]
 
+    def __str__(self) -> str:
+        return self.repo
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
