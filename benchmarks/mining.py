@@ -24,8 +24,7 @@ from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.github.limits import Flow
-from goldpan.miners.mine import MineResult, mine
-from goldpan.miners.mine_many import mine_many
+from goldpan.miners.mine import MineResult, mine, mine_many
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 

@@ -27,8 +27,7 @@ from goldpan.miners.coverage import Coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import MineResult, mine
-from goldpan.miners.mine_many import predict_many
+from goldpan.miners.mine import MineResult, mine, predict_many
 from tests.program import MINE, Done, Running, goldpan, start
 from tests.shared_folder import made_once
 from tests.twin import Limits, Request, Twin, World, synthetic_world

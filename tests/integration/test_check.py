@@ -210,7 +210,7 @@ def test_archives_are_mended_on_request(root: Path) -> None:
     flip(record.path, record.offset + 9)
     code, out = check(root, "--repair")
     assert code == 0
-    assert "1 damaged place" in out
+    assert "1 damaged file" in out
     assert list((root / "reviews" / "damaged").iterdir())
     assert check_workspace(WorkspaceLayout(root), QUIET).damaged == ()
 

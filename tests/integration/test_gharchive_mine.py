@@ -15,8 +15,7 @@ from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.values import Execution
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
-from goldpan.miners.gharchive.mine import ArchiveResult, mine_archive
-from goldpan.miners.gharchive.sources import ArchiveRequest
+from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
@@ -125,7 +124,7 @@ def test_faults_that_pass(
 def test_a_long_wait_is_announced(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goldpan.miners.gharchive.sources._SILENT", 1.0)
+    monkeypatch.setattr("goldpan.miners.gharchive.mine._SILENT", 1.0)
     notes = Notes()
     with HourServer(source, {file_name(TEN[0]): [Fault("status", 1, 503, "1.5")]}) as server:
         assert bring(tmp_path, server.url, TEN[:1], notes=notes).complete

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from goldpan.miners.github import graphql_miner as hidden
 from goldpan.miners.mine import MineResult
 from tests.fault_matrix import LONG, SMALL, matrix_world
 from tests.mining import assert_current, coverage_of, gaps_of, mine_twin, table_bytes
@@ -38,31 +35,3 @@ def test_a_hidden_part_is_named_and_asked_for_on_each_run(tmp_path: Path) -> Non
         assert withheld(mine_twin(twin, tmp_path)) == []
         mine_twin(twin, tmp_path / "fresh")
     assert_current(table_bytes(tmp_path, RIFFLE), table_bytes(tmp_path / "fresh", RIFFLE))
-
-
-def test_of_many_a_few_are_asked_for_until_one_is_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hidden, "TRIED", 1)
-    with Twin(matrix_world(), NO_ACCESS) as twin:
-        mine_twin(twin, tmp_path)
-        operations = []
-        for _ in range(2):
-            twin.requests.clear()
-            assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD
-            operations += [r.operation for r in twin.requests if r.operation in ("Issues", "Pulls")]
-        assert sorted(operations) == ["Issues", "Pulls"]  # in turn, whichever came first
-        twin.faults = Faults()
-        assert withheld(mine_twin(twin, tmp_path)) == []
-
-
-def test_another_token_is_asked_with_for_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hidden, "TRIED", 0)
-    with Twin(matrix_world(), NO_ACCESS) as twin:
-        mine_twin(twin, tmp_path)
-        assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD
-        twin.faults = Faults()
-        assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD  # nothing was asked
-        assert withheld(mine_twin(twin, tmp_path, tokens=("ghp_twin0002",))) == []

@@ -13,8 +13,7 @@ from goldpan.core.storage.archive import Archive
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
-from goldpan.miners.github.rest_feeds import ISSUES
-from goldpan.miners.github.rest_lists import Lists
+from goldpan.miners.github.rest_lists import ISSUES, Lists
 from goldpan.miners.journal import Journal
 from goldpan.miners.mine import MineResult
 from tests.drawing import daily

@@ -15,8 +15,7 @@ from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
 from goldpan.core.settings.config import Settings
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
-from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import mine_many, predict_many
+from goldpan.miners.mine import MineResult, mine_many, predict_many
 from tests.mining import (
     PACE,
     SOFT,

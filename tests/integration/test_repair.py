@@ -10,12 +10,12 @@ import pytest
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.settings.config import Settings
+from goldpan.core.storage.archive import repair
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
 from tests.backups import GEM, issue, pull
 from tests.mining import (
@@ -97,7 +97,6 @@ def test_what_only_a_backup_has_is_imported_again(tmp_path: Path) -> None:
     record.path.write_bytes(data)
     done = repair(workspace.raw(GEM))
     assert (done.flaws, len(done.aside)) == (1, 1)
-    normalize(workspace, GEM, QUIET)
     assert not measure_coverage(workspace, GEM).complete
     assert mine_backup(settings, source, GEM, QUIET).complete
     assert_same(table_bytes(workspace.root, GEM), expected)

@@ -17,7 +17,7 @@ from goldpan.datasets.examples import FAMILIES, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
 from goldpan.datasets.provenance import MinedSource, build_command
-from goldpan.miners.facts import STATED
+from goldpan.miners.journal_state import STATED
 from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))

@@ -9,14 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import goldpan
 from goldpan.core import schemas
 from goldpan.core.schemas import MINED, PAIRS, TableSchema
 from goldpan.miners.tables.columns import UnreadableValue, actor, user
-from goldpan.miners.tables.normalize import deal
 
 PACKAGE = Path(goldpan.__file__).parent
 TABLES = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
@@ -77,30 +74,3 @@ def test_deleted_accounts_are_nobody(data: Any) -> None:
 @pytest.mark.parametrize("login", [7, ["ann"], {"login": "ann"}])
 def test_a_login_that_is_none_is_unreadable(login: Any) -> None:
     assert user({"login": login, "id": 1}).login == UnreadableValue(login)
-
-
-def test_the_largest_come_first() -> None:
-    assert deal({"a/b": 3, "a/c": 5, "a/d": 4}, 2, worth=1) == ["a/c", "a/d", "a/b"]
-
-
-def test_what_is_larger_than_a_share_is_left_to_all_processes() -> None:
-    assert deal({"a/huge": 90, "a/b": 5, "a/c": 4}, 2, worth=1) == ["a/b", "a/c"]
-
-
-def test_little_work_stays_in_this_process() -> None:
-    sizes = {"a/b": 3, "a/c": 5}
-    assert deal(sizes, 2, worth=9) == deal(sizes, 1, worth=1) == deal({"a/b": 3}, 2, worth=1) == []
-    assert deal({}, 2, worth=1) == []
-
-
-@given(
-    st.dictionaries(st.text(max_size=3), st.integers(0, 100), max_size=6),
-    st.integers(1, 4),
-    st.integers(0, 200),
-)
-def test_only_known_units_are_dealt_each_once(
-    sizes: dict[str, int], processes: int, worth: int
-) -> None:
-    dealt = deal(sizes, processes, worth)
-    assert len(dealt) == len(set(dealt)) and set(dealt) <= set(sizes)
-    assert len(dealt) != 1

@@ -26,7 +26,7 @@ from goldpan.core.result import json_data
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP
@@ -180,7 +180,7 @@ def write_rows(
             batches = request.check.kept(batches, dropped, untold)
         count = write_spool(unfinished, family.spooled, batches)
     path = scratch / f"{repo.lower().replace('/', '+')}.arrow"
-    unfinished.replace(path)
+    publish({unfinished: path})
     source = _source(workspace, request, repo, archive)
     return RepositoryRows(path, source, count, dropped, redacted, untold)
 

@@ -161,12 +161,6 @@ class _Arrow:
         return spec
 
 
-def do_without_pandas() -> None:
-    """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
-    if not any(isinstance(finder, _Absent) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Absent())
-
-
 def spare_pandas() -> None:
     """Spare this process the import of pandas, which takes longer than most commands.
 

@@ -27,7 +27,7 @@ from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import Audited, DatasetRecord, Origin, Written
 from goldpan.datasets.provenance import BEFORE_AUDIT, PROVENANCE, is_as_recorded, read_provenance
-from goldpan.miners.facts import STATED
+from goldpan.miners.journal_state import STATED
 
 CARD = "README.md"
 FINDINGS_PAGE = "findings.md"

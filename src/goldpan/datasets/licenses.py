@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.facts import MINED
+from goldpan.miners.journal_state import MINED
 
 _HEAD = re.compile(r"@[A-Za-z]+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(?:^[^\S\n]*|,\s*)([A-Za-z]+)\s*=", re.M)

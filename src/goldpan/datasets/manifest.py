@@ -16,7 +16,7 @@ from goldpan.datasets.family import REPO, Family
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitReport
-from goldpan.miners.facts import STATED
+from goldpan.miners.journal_state import STATED
 
 
 @dataclass(frozen=True, slots=True)

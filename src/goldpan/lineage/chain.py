@@ -24,7 +24,7 @@ from goldpan.builders.request import AS_MINED, BuildRequest
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.plugins.loading import plugin_command
 from goldpan.core.result import count
-from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.archive import Archive, check_archive
 from goldpan.core.storage.sealed import file_digest, seal_of_parquet
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -48,7 +48,6 @@ from goldpan.git.refs import verify_clone
 from goldpan.lineage.stages import STAGES
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
-from goldpan.miners.repair import check_archive
 from goldpan.miners.tables.normalize import check_replies, normalize
 
 _SHARED = ("raw", "git", "reviews", "annotations", "verification")

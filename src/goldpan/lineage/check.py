@@ -20,7 +20,7 @@ from goldpan.annotation.review.stored import lost_answers
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.result import Result
-from goldpan.core.storage.archive import run_files
+from goldpan.core.storage.archive import Repair, check_archive, repair, run_files
 from goldpan.core.storage.sealed import (
     check_inputs,
     check_outputs,
@@ -37,7 +37,6 @@ from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
 from goldpan.git.refs import remedy as clone_again
 from goldpan.lineage.stages import STAGES, Fields, Stage, remedy_for, stage_of
-from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.normalize import check_replies
 
 _PROVED = "issue-resolution"

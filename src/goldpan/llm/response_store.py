@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.storage.archive import Archive, Record
-from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import Record, Seal
 from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.llm.budget import BYTES_A_TOKEN
 from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, Usage

@@ -18,18 +18,16 @@ import orjson
 from goldpan.core.errors import UsageError
 from goldpan.core.result import count
 from goldpan.core.settings.config import PUBLIC_API, Settings, repository_name
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.backup_entries import Backup, BackupEntry, Tally, list_files, read_entries
 from goldpan.miners.backup_shapes import RIGHT_ONE, Place, base_repository, read_shape
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.facts import Facts, link_hosts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import HttpReply, Verdict, parse_json
-from goldpan.miners.tables.current_records import find_current_records
-from goldpan.miners.tables.normalize import Parsing, normalize
+from goldpan.miners.tables.normalize import normalize
 
 _MB = 1_000_000
 
@@ -78,44 +76,22 @@ def _take(
     reporter: Reporter,
     license: str | None,
 ) -> JournalState:
-    """Archive the entries, make the tables, and return where runs begin and end.
-
-    Where nothing was archived before, replies are parsed while the next ones are read.
-    """
+    """Archive the entries, make the tables, and return where runs begin and end."""
     repo, host = names.repo, names.host
-    parsed = Facts(repo, link_hosts(host), {}, {})
-    with (
-        Archive(workspace.raw(repo)) as archive,
-        Parsing(workspace, parsed, settings.workers) as parsing,
-    ):
+    with Archive(workspace.raw(repo)) as archive:
         journal = Journal(archive)
-        is_new = not archive.records
         git_host = settings.git_host if host == settings.web_host else host
         journal.begin({"via": "backup", "repo": repo, "host": host, "since": None}, git_host)
         whole, halves = set[int](), set[int]()
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             for entry in entries:
                 (halves if entry.about.is_half else whole).add(entry.about.number)
-                record = _keep(journal, names, entry)
-                if record is not None and is_new:
-                    parsing.add(record)
+                _keep(journal, names, entry)
                 task.advance(entry.bytes_read // _MB - task.done)
         _end_run(journal, names, backup, halves - whole, reporter, license)
-        state, seals = journal.state, archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
-        facts, live = read_facts(state), find_current_records(state)
-        if (
-            facts is None
-            or not is_new
-            or live.skipped
-            or (facts.repo, facts.hosts) != (parsed.repo, parsed.hosts)
-        ):
-            normalize(workspace, repo, reporter, workers=settings.workers, archive=archive)
-            return JournalState(runs)
-        del journal, state  # merging needs the memory
-        archive.records.clear()
-        parsing.parse(reporter)
-        parsing.publish(repo, facts, live, seals, reporter)
+        del journal  # merging needs the memory
+        normalize(workspace, repo, reporter, workers=settings.workers, archive=archive)
     return JournalState(runs)
 
 
@@ -171,15 +147,15 @@ def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:
         )
 
 
-def _keep(journal: Journal, names: Names, entry: BackupEntry) -> Record | None:
-    """Archive an entry and return its record; None where it is there byte for byte."""
+def _keep(journal: Journal, names: Names, entry: BackupEntry) -> None:
+    """Archive an entry unless it is there byte for byte."""
     about = entry.about
     digest = hashlib.sha256(entry.body).hexdigest()
     key = f"backup|{about.number}|{digest}"
     if journal.find(key) is not None:
-        return None
+        return
     other = names.other(about.place)
-    return journal.keep(
+    journal.keep(
         "backup",
         [key],
         {"file": entry.location},

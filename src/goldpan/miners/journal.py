@@ -47,7 +47,8 @@ from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.trust import is_loopback
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.journal_state import JournalState
 from goldpan.miners.replies import HttpReply

@@ -47,7 +47,7 @@ def _refresh(unit: Unit) -> str:
 
 
 def _mined(unit: Unit, results: Results, tables: Path) -> Outcome:
-    from goldpan.miners.mine_many import summary
+    from goldpan.miners.mine import summary
 
     ended = outcome(results, tables)
     (result,) = results

@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from goldpan.core.result import Piece, Table, Title, count, first_lines, names_text, renders
+from goldpan.core.storage.archive import Repair
 from goldpan.core.storage.workspace import DEFAULT_RULES, UNPAIRED
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.gharchive.mine import ArchiveResult
@@ -14,7 +15,6 @@ from goldpan.miners.gharchive.store import HourReport
 from goldpan.miners.history.revisions import FetchedHistory
 from goldpan.miners.mine import MineResult, duration
 from goldpan.miners.pairing import PairResult
-from goldpan.miners.repair import Repair
 from goldpan.miners.tables.normalize import TableCounts
 
 _MOST = 20
@@ -170,8 +170,8 @@ def _paired(result: PairResult) -> Iterator[Piece]:
 @renders(Repair)
 def _mended(result: Repair) -> Iterator[Piece]:
     kept = f"{count(result.kept, 'intact reply')} kept"
-    yield f"{result.directory}: {count(result.flaws, 'damaged place')}, {kept}."
-    yield from (f"  The damaged file is kept as {path}" for path in result.aside)
+    yield f"{result.directory}: {count(result.flaws, 'damaged file')}, {kept}."
+    yield from (f"  All of it is kept as {path}" for path in result.aside)
     parent = result.directory.parent
     if parent.parent.name == "raw":
         mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"

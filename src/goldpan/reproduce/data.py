@@ -14,7 +14,7 @@ import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import NAME_IN_JSON
-from goldpan.core.storage.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory, replacing_file
 from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import SourceFile
 
@@ -102,17 +102,16 @@ class DataFolder:
             return self.find(source)
         target = self.root / source.paths[0]
         address = f"{self.lfs_server if source.lfs else self.server}/{quote(source.raw_path)}"
-        partial = target.with_name(f".{target.name}.part")
         make_directory(target.parent)
         try:
-            _download(address, partial)
-            digest = content_digest(partial)
-            if source.sha256 and digest not in source.sha256:
-                raise DatasetError(
-                    f"{address} has the SHA-256 {digest}, which the recipe does not know",
-                    f"Download {source.title} by hand, and put it at {target}",
-                )
-            partial.replace(target)
+            with replacing_file(target) as draft:
+                _download(address, draft)
+                digest = content_digest(draft)
+                if source.sha256 and digest not in source.sha256:
+                    raise DatasetError(
+                        f"{address} has the SHA-256 {digest}, which the recipe does not know",
+                        f"Download {source.title} by hand, and put it at {target}",
+                    )
         except httpx.HTTPError as error:
             raise MissingFileError(
                 f"{address} cannot be fetched ({str(error) or type(error).__name__})",
@@ -122,8 +121,6 @@ class DataFolder:
             raise WorkspaceError(
                 f"{target} cannot be written: {error.strerror or error}", "Choose another --data"
             ) from None
-        finally:
-            partial.unlink(missing_ok=True)
         self._index.clear()
         return self.find(source)
 

@@ -122,8 +122,7 @@ class Mine(Group):
     ) -> Results[MineResult]:
         """Ask GitHub; the progress of one repository alone does not begin with its name."""
         from goldpan.miners.github.announced import chosen_path
-        from goldpan.miners.mine import MineResult, mine
-        from goldpan.miners.mine_many import mine_many, predict_many
+        from goldpan.miners.mine import MineResult, mine, mine_many, predict_many
 
         settings = self.lab.github
         outcomes: Mapping[str, MineResult | CostEstimate | GoldpanError]
@@ -179,8 +178,7 @@ class Mine(Group):
             concurrency: How many requests to send at once. (default: 4)
         """
         from goldpan.miners.gharchive.events import event_types
-        from goldpan.miners.gharchive.mine import mine_archive
-        from goldpan.miners.gharchive.sources import GH_ARCHIVE, ArchiveRequest
+        from goldpan.miners.gharchive.mine import GH_ARCHIVE, ArchiveRequest, mine_archive
         from goldpan.miners.gharchive.store import hours_between
 
         request = ArchiveRequest(

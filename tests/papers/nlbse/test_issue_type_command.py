@@ -10,8 +10,7 @@ import pytest
 
 from goldpan.core.settings.config import Settings
 from goldpan.core.terminal import Reporter
-from goldpan.miners.gharchive.mine import mine_archive
-from goldpan.miners.gharchive.sources import ArchiveRequest
+from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 from goldpan.miners.gharchive.store import hours_between
 from tests.console import run, sentence
 from tests.gharchive_hours import Hours, hour_name, utc, write_hour

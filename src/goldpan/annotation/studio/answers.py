@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import filecmp
 import io
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -95,20 +94,14 @@ def new_export(project: Project, parts: Iterable[bytes]) -> Iterator[Path]:
     began = datetime.now(UTC)
     directory = project.path("raw")
     make_directory(directory)
-    scratch, earlier = directory / "new.tmp", newest_export(project)
-    try:
-        with scratch.open("wb") as file:
-            with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as packed:
-                for part in _masked(parts):
-                    packed.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        yield scratch
-        if earlier is not None and filecmp.cmp(earlier, scratch, shallow=False):
+    earlier = newest_export(project)
+    with replacing_file(directory / f"{began:{_TIME}}{_ENDING}") as draft:
+        with zstandard.ZstdCompressor(level=3).stream_writer(draft.open("wb")) as packed:
+            for part in _masked(parts):
+                packed.write(part)
+        yield draft
+        if earlier is not None and filecmp.cmp(earlier, draft, shallow=False):
             earlier.unlink()  # the same answers as of a later time
-        scratch.replace(directory / f"{began:{_TIME}}{_ENDING}")
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _masked(parts: Iterable[bytes]) -> Iterator[bytes]:

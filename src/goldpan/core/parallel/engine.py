@@ -60,6 +60,15 @@ class Engine:
     def close(self) -> None:
         """Free what the engine holds."""
 
+    @property
+    def processors(self) -> int:
+        """How many units are worked on at once."""
+        return 1
+
+    def submit(self, work: Callable[[T], R], unit: T) -> Future[R] | Submitted[R]:
+        """Have a unit done where there is room; what `work` raises comes back as it is."""
+        raise NotImplementedError
+
     def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
         """Yield the result of each unit, in the order of units, as soon as it is there.
 
@@ -69,7 +78,27 @@ class Engine:
         failure as `UnitError`; the units after it are given up. Raises `EngineError` where
         processes end from outside.
         """
-        raise NotImplementedError
+        waiting: deque[tuple[T, Future[R] | Submitted[R]]] = deque()
+        try:
+            for unit in units:
+                waiting.append((unit, self.submit(partial(do, work), unit)))
+                if len(waiting) >= AHEAD * self.processors:
+                    yield _result(*waiting.popleft())
+            while waiting:
+                yield _result(*waiting.popleft())
+        finally:
+            for _, submitted in waiting:
+                submitted.cancel()
+
+
+def _result(unit: object, submitted: Future[R] | Submitted[R]) -> R:
+    try:
+        return submitted.result()
+    except WorkerEndedError:
+        raise EngineError(
+            f"A process was killed, perhaps for lack of memory, at {name_of(unit)}",
+            "Give fewer processes and try again",
+        ) from None
 
 
 def do(work: Callable[[T], R], unit: T) -> R:
@@ -159,20 +188,6 @@ class RayCluster(Engine):
     def gpus(self) -> float:
         """How many GPUs that machine has now which has the most."""
         return max((float(node["Resources"].get("GPU", 0)) for node in self._nodes()), default=0.0)
-
-    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
-        """Yield the result of each unit, in the order of units; see `Engine.map`."""
-        waiting: deque[Submitted[R]] = deque()
-        try:
-            for unit in units:
-                waiting.append(self.submit(partial(do, work), unit))
-                if len(waiting) >= AHEAD * self.processors:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for submitted in waiting:
-                submitted.cancel()
 
     def submit(self, work: Callable[[T], R], unit: T, *, gpus: float = 0.0) -> Submitted[R]:
         """Have a unit done where there is room: one processor, and `gpus` of one machine.
@@ -284,28 +299,15 @@ class _Pool(Engine):
         self._processes = processes
         self._pool = WorkerPool(processes)
 
+    @property
+    def processors(self) -> int:
+        return self._processes
+
     def abandon(self) -> None:
         self._pool.abandon()
 
     def close(self) -> None:
         self._pool.close()
 
-    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
-        waiting: deque[Future[R]] = deque()
-        at: T | None = None
-        try:
-            for at in units:
-                waiting.append(self._pool.submit(do, work, at))
-                if len(waiting) >= AHEAD * self._processes:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except WorkerEndedError:
-            raise EngineError(
-                f"A process was killed, perhaps for lack of memory, at {name_of(at)} or one of "
-                f"the {AHEAD * self._processes} units before it",
-                "Give fewer processes and try again",
-            ) from None
-        finally:
-            for future in waiting:
-                future.cancel()
+    def submit(self, work: Callable[[T], R], unit: T) -> Future[R]:
+        return self._pool.submit(work, unit)

@@ -10,12 +10,16 @@ damage, and is told. No record holds a credential: request headers are never kep
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.resources import FREE_SPACE
+from goldpan.core.result import Result
 from goldpan.core.secrets import mask_record
 from goldpan.core.storage.run_file import (
     DIGEST,
@@ -29,13 +33,12 @@ from goldpan.core.storage.run_file import (
     Seal,
     damaged,
     encode,
+    first_broken,
     is_torn,
     scan,
     seal_of,
 )
-from goldpan.core.storage.workspace import make_directory
-
-__all__ = ["Archive", "Record", "find_flaws", "lost_replies", "run_files", "scan_runs"]
+from goldpan.core.storage.workspace import make_directory, replacing_file
 
 
 class Archive:
@@ -52,9 +55,9 @@ class Archive:
         self._run = 0
         self._digests: list[bytes] = []
         scans = scan_runs(directory)
-        flaws = [flaw for flaw in find_flaws(directory, scans) if flaw.path not in mending]
-        if flaws:
-            raise damaged(flaws[0], len(flaws) - 1)
+        for flaw in find_flaws(directory, scans):
+            if flaw.path not in mending:
+                raise damaged(flaw)
         self.records = [record for run in scans for record in run.records]
 
     @property
@@ -147,7 +150,7 @@ class Archive:
         self._path = self.directory / f"run-{number:04}.zst"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         mine = [record for record in self.records if record.path == self._path]
-        while mine and (flaw := _broken(mine[-1])):
+        while mine and (flaw := first_broken(mine[-1:])):
             if not is_torn(mine[-1]):
                 self.close()
                 raise damaged(flaw)
@@ -181,18 +184,15 @@ def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
         (meta[EARLIER] for meta in reversed(sealing) if EARLIER in meta), {}
     )
     for name in sorted(seals.keys() - {run.path.name for run in scans}):
-        yield Flaw(directory / name, 0, 0, "the file is gone")
-    for index, run in enumerate(scans):
-        yield from run.flaws
-        newest = index == len(scans) - 1
-        if run.rest and not (newest and not (run.sealed and run.zeros)):
-            yield run.rest
+        yield Flaw(directory / name, 0, "the file is gone")
+    for run in scans:
+        if run.flaw and not (run.is_cut and run is scans[-1]):
+            yield run.flaw
             continue
-        own = run.records[-1].end if run.records else 0
         seal = seals.get(run.path.name)
-        if not run.flaws and seal not in (None, seal_of([each.digest for each in run.records])):
+        if seal not in (None, seal_of([each.digest for each in run.records])):
             reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
-            yield Flaw(run.path, own, own, reason)
+            yield Flaw(run.path, run.records[-1].end if run.records else 0, reason)
 
 
 def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int] | None:
@@ -217,12 +217,69 @@ def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int]
     return None
 
 
-def _broken(record: Record) -> Flaw | None:
-    try:
-        record.read()
-    except WorkspaceError:
-        return Flaw(record.path, record.start, record.end, "a reply cannot be unpacked")
-    return None
+_ASIDE = "damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair(Result):
+    """The result of mending an archive."""
+
+    schema = 2
+
+    directory: Path
+    aside: tuple[Path, ...] = ()
+    """The damaged files, set aside."""
+    kept: int = 0
+    """Sound replies in their place."""
+    flaws: int = 0
+    """Files that were damaged."""
+
+
+def check_archive(directory: Path) -> list[Flaw]:
+    """Return where each damaged file of an archive is damaged first, bodies included."""
+    scans = scan_runs(directory)
+    bodies = [flaw for scan in scans if (flaw := first_broken(scan.records))]
+    first: dict[Path, Flaw] = {}
+    for flaw in sorted([*find_flaws(directory, scans), *bodies], key=lambda flaw: flaw.start):
+        first.setdefault(flaw.path, flaw)
+    return sorted(first.values(), key=lambda flaw: flaw.path.name)
+
+
+def repair(directory: Path) -> Repair:
+    """Mend an archive, under its lock; does nothing where nothing is damaged.
+
+    Damaged files are set aside as evidence in ``damaged/``; what is before their damage stays. A
+    run of its own then says that no earlier run counts as finished: the next run asks for
+    everything that it does not find.
+    """
+    flaws = check_archive(directory)
+    aside: list[Path] = []
+    kept = 0
+    for flaw in flaws:
+        if flaw.path.exists():
+            aside.append(_cut_off(flaw.path, flaw.start))
+            kept += len(scan(flaw.path).records)
+    if flaws:
+        with Archive(directory, [flaw.path for flaw in flaws]) as archive:
+            run = archive.begin(resume=False)
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            files = [flaw.path.name for flaw in flaws]
+            archive.append({"part": REPAIRED, "run": run, "keys": [], "at": at, "files": files})
+    return Repair(directory, tuple(aside), kept, len(flaws))
+
+
+def _cut_off(path: Path, end: int) -> Path:
+    """Keep the beginning of a damaged file alone; return where all of it is set aside."""
+    folder = path.parent / _ASIDE
+    make_directory(folder)
+    number = 1
+    while (evidence := folder / f"{path.stem}.{number}{path.suffix}").exists():
+        number += 1
+    os.link(path, evidence)
+    with replacing_file(path) as draft:
+        shutil.copyfile(path, draft)
+        os.truncate(draft, end)
+    return evidence
 
 
 def _number(path: Path) -> int:

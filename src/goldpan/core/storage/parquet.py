@@ -7,12 +7,9 @@ verified.
 
 from __future__ import annotations
 
-import atexit
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,66 +140,29 @@ def count_rows(path: Path) -> int:
     return int(pq.read_metadata(verify_parquet(path)).num_rows)
 
 
-_NUMBERS = count(1)
 # DuckDB's progress bar would go to standard output, where programs read JSON.
 _SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
-# Tables change between two questions, and what a question read is not asked for again.
-_PROCESS = "SET enable_external_file_cache = false"
 # Small row groups let all cores work on one repository's texts.
-_ATTACH = "ATTACH ':memory:' AS {name} (ROW_GROUP_SIZE 8192); USE {name}"
+_OWN = "ATTACH ':memory:' AS own (ROW_GROUP_SIZE 8192); USE own"
 
 
-_INSTANCES: dict[int, duckdb.DuckDBPyConnection] = {}
-"""By process: one that was forked can neither ask nor end its parent's, whose threads it lacks."""
-atexit.register(_INSTANCES.clear)  # from Python 3.12 on, DuckDB complains of one that outlives it
-
-
-def _instance() -> duckdb.DuckDBPyConnection:
-    """Return this process's DuckDB: to start one takes longer than most questions."""
-    import duckdb  # which takes long; most who write tables ask nothing
-
-    instance = _INSTANCES.get(os.getpid())
-    if instance is None:
-        started = duckdb.connect()
-        started.execute(_PROCESS)
-        instance = _INSTANCES.setdefault(os.getpid(), started)  # another thread's, if it was first
-    return instance
-
-
-@contextmanager
-def connect() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give an empty database in memory that speaks UTC and prints nothing.
-
-    All of a process share one DuckDB, its threads and its limit of memory, and see nothing of
-    each other. What changes settings of the whole DuckDB takes `connect_alone`.
-    """
-    import duckdb
-
-    instance, name = _instance(), f"own_{next(_NUMBERS)}"
-    connection = instance.cursor()
-    try:
-        connection.execute(f"{_SESSION}; {_ATTACH.format(name=name)}")
-        yield connection
-    except (duckdb.FatalException, duckdb.InternalException):
-        _INSTANCES.pop(os.getpid(), None)  # it answers nothing any more
-        raise
-    finally:
-        connection.close()
-        with suppress(duckdb.Error), instance.cursor() as other:
-            other.execute(f"DETACH {name}")
+def connect() -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory that speaks UTC and prints nothing; a context manager."""
+    connection = connect_alone()
+    connection.execute(_OWN)
+    return connection
 
 
 def second(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Return a connection to the same tables and views, to ask while the first still answers."""
-    (name,) = connection.execute("SELECT current_database()").fetchall()[0]
     other = connection.cursor()
-    other.execute(f"{_SESSION}; USE {name}")
+    other.execute(f"{_SESSION}; USE own")
     return other
 
 
 def connect_alone() -> duckdb.DuckDBPyConnection:
-    """Return an empty database in memory with a DuckDB of its own, which takes 14 ms to start."""
-    import duckdb
+    """Return an empty database in memory as DuckDB makes it."""
+    import duckdb  # which takes long; most who write tables ask nothing
 
     connection = duckdb.connect()
     connection.execute(_SESSION)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import struct
 import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -87,6 +88,13 @@ class Record:
 
     def read_from(self, file: BinaryIO) -> bytes:
         """Return the body out of its open file; raises as `read` does."""
+        body = self.unpacked(file)
+        if body is None:
+            raise damaged(Flaw(self.path, self.offset, "a reply cannot be unpacked"))
+        return body
+
+    def unpacked(self, file: BinaryIO) -> bytes | None:
+        """Return the body out of its open file; None where it is not what was written."""
         file.seek(self.offset)
         frame = file.read(self.packed)
         try:
@@ -95,10 +103,8 @@ class Record:
             else:  # which the call above takes for granted
                 body = _UNPACKER.of_thread.decompressobj().decompress(frame)
         except zstandard.ZstdError:
-            body = None
-        if body is None or len(body) != self.size:
-            raise damaged(Flaw(self.path, self.offset, self.end, "a reply cannot be unpacked"))
-        return body
+            return None
+        return body if len(body) == self.size else None
 
     @property
     def end(self) -> int:
@@ -113,11 +119,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Bytes of a file that are not what was written."""
+    """Where a file stops being what was written."""
 
     path: Path
     start: int
-    end: int
     reason: str
 
 
@@ -149,193 +154,100 @@ def is_torn(record: Record) -> bool:
         return not any(file.read(min(ZEROS, record.packed)))
 
 
-def broken_bodies(records: Sequence[Record]) -> Iterator[Flaw]:
-    """Yield those of a file's records whose bodies are not those that were archived."""
-    if not records:
-        return
-    with records[0].path.open("rb") as file:
-        for record in records:
-            try:
-                body = record.read_from(file)
-                sound = hashlib.sha256(body).hexdigest() == record.meta["sha256"]
-            except WorkspaceError:
-                sound = False
-            if not sound:
-                what = f"a reply ({record.meta.get('part')}) cannot be unpacked"
-                yield Flaw(record.path, record.start, record.end, what)
+def first_broken(records: Sequence[Record]) -> Flaw | None:
+    """Return the first of a file's records whose body is not the one that was archived."""
+    for record in records:
+        with record.path.open("rb") as file:
+            body = record.unpacked(file)
+        if body is None or hashlib.sha256(body).hexdigest() != record.meta["sha256"]:
+            what = f"a reply ({record.meta.get('part')}) cannot be unpacked"
+            return Flaw(record.path, record.start, what)
+    return None
 
 
-def damaged(flaw: Flaw, others: int = 0) -> WorkspaceError:
+def damaged(flaw: Flaw) -> WorkspaceError:
     """Return the error that names a flaw and offers what can be done."""
-    also = f", and at {others:,} other places" if others else ""
     return WorkspaceError(
-        f"{flaw.path} is damaged at byte {flaw.start}: {flaw.reason}{also}",
-        "Restore the file from a copy, or run goldpan check --repair, which keeps all that is "
-        "sound",
+        f"{flaw.path} is damaged at byte {flaw.start}: {flaw.reason}",
+        "Restore the file from a copy, or run goldpan check --repair, which keeps what is before",
     )
 
 
-_READ, _SEARCH = 4_096, 1 << 20
 _MAGIC = MAGIC.to_bytes(4, "little")
+_HEADS = re.compile(re.escape(_MAGIC))
 _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Contents of a run's file: its records, and the bytes outside of them."""
+    """Contents of a run's file: its records up to its end, or to the first flaw."""
 
     path: Path
     records: tuple[Record, ...]
-    flaws: tuple[Flaw, ...]
-    rest: Flaw | None
-    """Bytes behind the last record that may be a write that a kill cut off."""
-    zeros: bool
-    """True where `rest` is nothing but zeros, which a file system may leave after a crash."""
-
-    @property
-    def sealed(self) -> bool:
-        """True where the run ended and nothing came after."""
-        return bool(self.records) and self.records[-1].meta.get("part") == END
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    body: int
-    packed: int
-    meta: dict[str, Any]
-    digest: bytes
+    flaw: Flaw | None = None
+    is_cut: bool = False
+    """True where the flaw may be a write that a kill or a crash cut off."""
 
 
 def scan(path: Path, sequence: int = 0) -> Scan:
-    """Find a file's records and all bytes that are none."""
-    total = path.stat().st_size
-    if not total:
-        return Scan(path, (), (), None, False)
-    with path.open("rb") as file:
-        return _scan(path, _Bytes(file.fileno(), total), sequence)
-
-
-def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
-    total = data.total
-    run = int(path.stem.removeprefix("run-"))
+    """Find a file's records; the first bears the given number in the sequence of all runs."""
     records: list[Record] = []
-    flaws: list[Flaw] = []
-    rest, zeros, offset = None, False, 0
-    while offset < total:
-        header = _header(data, offset)
-        if isinstance(header, str):
-            behind = _next(data, offset + 1)
-            zeros = behind is None and data.is_zero(offset)
-            if behind is None and (zeros or _is_cut(data, offset)):
-                rest = Flaw(path, offset, total, header)
-                break
-            flaws.append(Flaw(path, offset, behind or total, header))
-            offset = behind or total
-            continue
-        records.append(
-            Record(
-                path,
-                header.body,
-                header.packed,
-                int(header.meta["size"]),
-                sequence + len(records),
-                run,
-                header.meta,
-                offset,
-                header.digest,
-            )
-        )
-        offset = header.body + header.packed
-        seal = header.meta.get(SEAL)
-        if (
-            seal is not None
-            and not flaws
-            and seal != seal_of([record.digest for record in records[:-1]])
-        ):
-            reason = f"the run's end tells of {seal[0]} records, and {len(records) - 1} are there"
-            flaws.append(Flaw(path, records[-1].start, offset, reason))
-    return Scan(path, tuple(records), tuple(flaws), rest, zeros)
+    start = 0
+    with path.open("rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        while start < total:
+            record = _record(path, file, start, total)
+            if isinstance(record, str):
+                sealed = bool(records) and records[-1].meta.get("part") == END
+                is_cut = _is_cut(path, file, start, total, record, sealed=sealed)
+                return Scan(path, tuple(records), Flaw(path, start, record), is_cut)
+            seal = record.meta.get(SEAL)
+            if seal is not None and seal != seal_of([each.digest for each in records]):
+                reason = f"the run's end tells of {seal[0]} records, and {len(records)} are there"
+                return Scan(path, tuple(records), Flaw(path, start, reason))
+            records.append(replace(record, sequence=sequence + len(records)))
+            start = record.end
+    return Scan(path, tuple(records))
 
 
-class _Bytes:
-    """A file's bytes; not mapped into memory, as another process may shorten the file."""
-
-    def __init__(self, descriptor: int, total: int) -> None:
-        self.total = total
-        self._descriptor = descriptor
-        self._offset = 0
-        self._buffer = b""
-
-    def at(self, start: int, stop: int) -> bytes:
-        """Return some bytes, fewer where the file ends."""
-        offset = start - self._offset
-        if offset < 0 or stop - self._offset > len(self._buffer):
-            self._offset, offset = start, 0
-            self._buffer = os.pread(self._descriptor, max(stop - start, _READ), start)
-        return self._buffer[offset : offset + stop - start]
-
-    def find(self, pattern: bytes, start: int) -> int:
-        """Return where bytes stand next, -1 where they do not."""
-        while start < self.total:
-            position = self.at(start, start + _SEARCH).find(pattern)
-            if position != -1:
-                return start + position
-            start += _SEARCH - len(pattern) + 1
-        return -1
-
-    def is_zero(self, start: int) -> bool:
-        """Tell whether all bytes from an offset on are zero."""
-        offsets = range(start, self.total, _SEARCH)
-        return not any(any(self.at(position, position + _SEARCH)) for position in offsets)
-
-
-def _header(data: _Bytes, offset: int) -> _Header | str:
-    """Return the header at an offset, or why there is none."""
-    start = data.at(offset, offset + PREAMBLE.size)
-    if not start.startswith(_MAGIC):
-        return _CUT if _MAGIC.startswith(start) else "no record begins here"
-    if len(start) < PREAMBLE.size:
+def _record(path: Path, file: BinaryIO, start: int, total: int) -> Record | str:
+    """Return the record whose header begins at an offset, or why there is none."""
+    file.seek(start)
+    preamble = file.read(PREAMBLE.size)
+    if not preamble.startswith(_MAGIC):
+        return _CUT if _MAGIC.startswith(preamble) else "no record begins here"
+    if len(preamble) < PREAMBLE.size:
         return _CUT
-    _, length, packed, crc = PREAMBLE.unpack(start)
-    body = offset + FRAME_HEAD + length
-    if zlib.crc32(start[:CHECKED]) != crc:
+    _, length, packed, crc = PREAMBLE.unpack(preamble)
+    body = start + FRAME_HEAD + length
+    if zlib.crc32(preamble[:CHECKED]) != crc:
         return _BROKEN
-    if body + packed > data.total:
+    if body + packed > total:
         return _CUT
-    head, digest = data.at(offset, body - DIGEST), data.at(body - DIGEST, body)
-    sound = hashlib.sha256(head).digest()[:DIGEST] == digest
-    meta = _meta(head[PREAMBLE.size :]) if sound else None
-    if meta is None:
+    text = file.read(max(0, body - DIGEST - file.tell()))
+    digest = file.read(DIGEST)
+    meta = orjson.loads(text) if _is_header(preamble + text, digest) else None
+    size = meta.get("size") if isinstance(meta, dict) else None
+    if meta is None or not isinstance(size, int) or size < 0:
         return _BROKEN
-    if body + meta["packed"] > data.total:
-        return _CUT
-    return _Header(body, meta["packed"], meta, digest)
+    run = int(path.stem.removeprefix("run-"))
+    return Record(path, body, packed, size, 0, run, meta, start, digest)
 
 
-def _meta(text: bytes) -> dict[str, Any] | None:
-    try:
-        meta = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    sizes = [meta.get(name) for name in ("packed", "size")] if isinstance(meta, dict) else [None]
-    return meta if all(isinstance(size, int) and size >= 0 for size in sizes) else None
+def _is_header(head: bytes, digest: bytes) -> bool:
+    return hashlib.sha256(head).digest()[:DIGEST] == digest
 
 
-def _next(data: _Bytes, offset: int) -> int | None:
-    """Return where the next sound record begins."""
-    position = data.find(_MAGIC, offset)
-    while position != -1:
-        if isinstance(_header(data, position), _Header):
-            return position
-        position = data.find(_MAGIC, position + 1)
-    return None
-
-
-def _is_cut(data: _Bytes, offset: int) -> bool:
+def _is_cut(
+    path: Path, file: BinaryIO, start: int, total: int, reason: str, *, sealed: bool
+) -> bool:
     """Tell whether the rest of a file is the start of a record, as a kill or a crash leaves it."""
-    start = data.at(offset, offset + PREAMBLE.size)
-    if not _MAGIC.startswith(start[:4].rstrip(b"\0")):
+    file.seek(start)
+    rest = file.read()
+    places = (start + 1 + match.start() for match in _HEADS.finditer(rest[1:]))
+    if any(isinstance(_record(path, file, place, total), Record) for place in places):
         return False
-    if len(start) < PREAMBLE.size or not any(data.at(data.total - ZEROS, data.total)):
-        return True
-    return _header(data, offset) == _CUT
+    if not any(rest):  # a file system may leave zeros
+        return not sealed
+    begins_well = _MAGIC.startswith(rest[:4].rstrip(b"\0"))
+    return reason == _CUT or (begins_well and not any(rest[-ZEROS:]))

@@ -2,7 +2,7 @@
 
     WORKSPACE/
     ├── goldpan.toml             settings, optional
-    ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
+    ├── raw/OWNER/NAME/          every reply as it came (`core/storage/archive.py`)
     ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone;
     │                            pairs.RULES.parquet for each set of pairing rules
     ├── git/OWNER/NAME.git       the history of the code

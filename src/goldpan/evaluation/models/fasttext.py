@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
-from goldpan.core.storage.workspace import write_whole
+from goldpan.core.storage.workspace import replacing_file, write_whole
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
@@ -73,16 +73,15 @@ class Trainer:
 
     def train(self, kind: str, text: Path, settings: Mapping[str, Any], model: Path) -> None:
         """Train a model; raises `EvaluationError` where it fails, or ends in NaN each time."""
-        unfinished = model.with_suffix(".unfinished")
         all_settings = {**settings, "thread": 1, "verbose": 0}
-        for _ in range(_TRIES):
-            if self._run("train", kind, text, unfinished, settings=all_settings) == 0:
-                unfinished.replace(model)
-                return
-        raise EvaluationError(
-            f"fastText ended in NaN {_TRIES} times with {dict(settings)}",
-            "Choose another --seed, or another grid",
-        )
+        with replacing_file(model) as draft:
+            for _ in range(_TRIES):
+                if self._run("train", kind, text, draft, settings=all_settings) == 0:
+                    return
+            raise EvaluationError(
+                f"fastText ended in NaN {_TRIES} times with {dict(settings)}",
+                "Choose another --seed, or another grid",
+            )
 
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
         """Return the output of a model for texts: chances of labels, or a vector each."""

@@ -8,12 +8,12 @@ from typing import Literal
 
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.core.settings.config import Settings, repository_name
-from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, dialect_of
 from goldpan.miners.journal import Journal
+from goldpan.miners.journal_state import facts_row
 from goldpan.miners.replies import HttpReply, NoAnswerError, Resource, errors_of
 
 Path = Literal["graphql", "rest"]

@@ -16,12 +16,13 @@ from urllib.parse import urlencode
 
 from goldpan.core.errors import QueryError
 from goldpan.core.settings.config import Settings
-from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_page
-from goldpan.miners.github.rest_feeds import FEEDS
+from goldpan.miners.github.rest_lists import FEEDS
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError, Resource, links_of
 

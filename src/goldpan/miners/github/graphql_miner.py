@@ -8,12 +8,12 @@ when all else is done, and then recorded as failed: no entry ends a run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github import queries
@@ -21,7 +21,6 @@ from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
 from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, entry_key
 from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems
-from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
@@ -185,33 +184,8 @@ class PageFetcher:
             self._run.forget_tries(more)
 
 
-# Which entries with parts that a token may not see are to be asked for again.
-#
-# A person who reads that a token lacks access may give it some, or take another token. Both show
-# only by asking: for all such entries with another token, for a few with the same one.
-
-TRIED = 10  # a request or two
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Entries with hidden parts."""
-
-    of_others: tuple[Target, ...] = ()
-    """Entries hidden from tokens that are no longer in the pool."""
-    tried: tuple[Target, ...] = ()
-    """Entries requested first, to find out whether the same token sees more now."""
-    remaining: tuple[Target, ...] = ()
-    """Entries to request if it does."""
-
-    def is_seen(self, journal: Journal) -> bool:
-        """Tell whether an entry that was tried is hidden no longer."""
-        hidden = hidden_entries(journal)
-        return any(target.number not in hidden for target in self.tried)
-
-
 def hidden_entries(journal: Journal) -> dict[int, Record]:
-    """Return the hidden parts of entries as they were read last, the oldest first."""
+    """Return the parts of entries that a token might not see as they were read last."""
     hidden: dict[int, Record] = {}
     for record in journal.archive.records:
         meta = record.meta
@@ -221,22 +195,6 @@ def hidden_entries(journal: Journal) -> dict[int, Record]:
         elif meta["part"] == "failed" and meta.get("token") is not None:
             hidden[meta["number"]] = record
     return hidden
-
-
-def choose_hidden(
-    journal: Journal, pool: TokenPool, listed: Mapping[int, Target], fresh: Collection[int]
-) -> Hidden:
-    """Choose among listed entries, but `fresh` ones, which are asked for anyway.
-
-    Those that were asked for longest ago come first, so that each gets its turn.
-    """
-    of_others: list[Target] = []
-    same: list[Target] = []
-    for number, record in hidden_entries(journal).items():
-        if number in listed and number not in fresh and record.run != journal.run:
-            owned = pool.owns(record.meta["token"])
-            (same if owned else of_others).append(listed[number])
-    return Hidden(tuple(of_others), tuple(same[:TRIED]), tuple(same[TRIED:]))
 
 
 class GraphQLMiner:
@@ -250,7 +208,6 @@ class GraphQLMiner:
         self._pages = PageFetcher(run)
         self._listed: frozenset[int] = frozenset()
         self._targets: Mapping[Kind, tuple[Target, ...]] = by_kind(())
-        self._hidden = Hidden()
 
     @property
     def fresh(self) -> list[int]:
@@ -273,11 +230,15 @@ class GraphQLMiner:
         if any(record.meta.get("off") for record in run.journal.of_run("sweep")):
             run.reporter.note("The repository has discussions turned off: it has none to mine")
         targets = {target.number: target for listed in swept for target in listed}
-        owners = run.owners()
+        owners, hidden = run.owners(), hidden_entries(run.journal)
         self._listed = frozenset(targets)
-        fresh = {n: target for n, target in targets.items() if not self._is_known(target, owners)}
-        self._hidden = choose_hidden(run.journal, run.github.pool, targets, fresh)
-        self._targets = by_kind([*fresh.values(), *self._hidden.of_others, *self._hidden.tried])
+        self._targets = by_kind(
+            target
+            for number, target in targets.items()
+            # A token may have been given access, which only asking again can tell.
+            if not self._is_known(target, owners)
+            or (number in hidden and hidden[number].run != run.journal.run)
+        )
 
     async def run(self) -> None:
         """Fetch the entries that the survey found, and those that failed once more at the end."""
@@ -287,18 +248,13 @@ class GraphQLMiner:
             f"{count(len(self._listed), 'entry')}; {number:,} to fetch"
             + (f", {skipped:,} known" if skipped else "")
         )
-        await self._fetch(self._targets)
-        if self._hidden.is_seen(self._run.journal):  # the token was given access
-            await self._fetch(by_kind(self._hidden.remaining))
+        await self._entries.fetch(self._targets)
+        await self._pages.fetch(self._listed)
         self._run.is_last = True
         postponed = self._entries.take_postponed()
         if postponed:
             self._run.reporter.note(f"{count(len(postponed), 'entry')} failed: trying again")
             await self._entries.fetch(by_kind(postponed))
-        await self._pages.fetch(self._listed)
-
-    async def _fetch(self, targets: Mapping[Kind, tuple[Target, ...]]) -> None:
-        await self._entries.fetch(targets)
         await self._pages.fetch(self._listed)
 
     def _is_known(self, target: Target, owners: Mapping[int, str]) -> bool:

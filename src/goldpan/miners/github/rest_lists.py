@@ -8,15 +8,97 @@ its cursor starts again, and a list behind a wall is read in windows by time of 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit
 
-from goldpan.core.storage.archive import Record
+import httpx
+
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relations_of
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, Tag, links_of
+from goldpan.text.keywords import find_mentions
+
+RELATIONS = {
+    "sub_issues": "sub_issues",
+    "blocked_by": "dependencies/blocked_by",
+    "blocking": "dependencies/blocking",
+}
+"""Lists of an issue that are asked for only where the issue says that they hold something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A repo-level list: its part name, path, fixed parameters and how to summarize an item."""
+
+    part: str
+    path: str
+    fixed: dict[str, str]
+    item: Callable[[dict[str, Any]], list[Any]]
+    takes_since: bool = True
+
+    def can_list(self, item: Any) -> bool:
+        """Tell whether an item can be listed; the archive keeps others as they came."""
+        try:
+            identity, updated, *_ = self.item(item)
+        except (KeyError, TypeError):
+            return False
+        return isinstance(identity, int) and isinstance(updated, str)
+
+
+ISSUES = Feed(
+    "issues",
+    "issues",
+    {"state": "all"},
+    lambda item: [item["number"], item["updated_at"], "pull_request" in item],
+)
+PULLS = Feed(
+    "pulls",
+    "pulls",
+    {"state": "all"},
+    lambda item: [item["number"], item["updated_at"], item["head"]["sha"], item["base"]["sha"]],
+    takes_since=False,
+)
+COMMENTS = Feed("comments", "issues/comments", {}, lambda item: [item["id"], item["updated_at"]])
+REVIEW_COMMENTS = Feed(
+    "review_comments", "pulls/comments", {}, lambda item: [item["id"], item["updated_at"]]
+)
+FEEDS = (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
+
+
+def relations_of(items: list[Any]) -> dict[str, list[str]]:
+    """Return, by entry number, the lists of relations that issues say hold something."""
+    relations: dict[str, list[str]] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        dependencies = item.get("issue_dependencies_summary") or {}
+        counts = {
+            "sub_issues": (item.get("sub_issues_summary") or {}).get("total"),
+            "blocked_by": dependencies.get("total_blocked_by") or dependencies.get("blocked_by"),
+            "blocking": dependencies.get("total_blocking") or dependencies.get("blocking"),
+        }
+        parts = [part for part, count in counts.items() if count]
+        if parts and isinstance(item.get("number"), int):
+            relations[str(item["number"])] = parts
+    return relations
+
+
+def mentions_of(items: list[Any], repo: str) -> dict[int, str]:
+    """Return the entries of this repository that items name, with the time of the newest item."""
+    updated_at: dict[int, str] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        updated = str(item.get("updated_at") or "")
+        for text in (item.get("title"), item.get("body")):
+            for mention in find_mentions(text) if isinstance(text, str) else ():
+                if mention.repo is None or mention.repo.lower() == repo.lower():
+                    updated_at[mention.number] = max(updated, updated_at.get(mention.number, ""))
+    return updated_at
+
 
 _SMALLER = (100, 25, 5, 1)
 
@@ -44,22 +126,16 @@ def tag_of(record: Record) -> Tag | None:
 
 def describe_failure(url: str, error: Exception) -> str:
     """Return which page failed, and why."""
-    page = dict(parse_qsl(urlsplit(url).query)).get("page", "1")
+    page = httpx.URL(url).params.get("page", "1")
     return f"page {page}: {error.reason if isinstance(error, NoAnswerError) else error}"
 
 
 def next_page_url(url: str) -> str | None:
     """Return the address of the page after one that failed, where pages have numbers."""
-    parts = urlsplit(url)
-    query = dict(parse_qsl(parts.query))
-    if "after" in query:
+    address = httpx.URL(url)
+    if "after" in address.params:
         return None
-    query["page"] = str(int(query.get("page", "1")) + 1)
-    return urlunsplit(parts._replace(query=urlencode(query)))
-
-
-def _with_length(url: str, length: int) -> str:
-    return re.sub(r"([?&]per_page=)\d+", rf"\g<1>{length}", url)
+    return str(address.copy_set_param("page", int(address.params.get("page", "1")) + 1))
 
 
 _RESTARTS = 3
@@ -306,12 +382,12 @@ class Lists:
 
     async def _ask(self, url: str, tag: Tag | None) -> HttpReply:
         """Ask for a page, for less of it where that fails and its place is named by a cursor."""
-        query = dict(parse_qsl(urlsplit(url).query))
+        query = httpx.URL(url).params
         is_numbered = "page" in query and "after" not in query
         lengths = (int(query["per_page"]),) if is_numbered else _SMALLER
         for length in lengths:
             try:
-                reply = await self.github.get(_with_length(url, length), tag)
+                reply = await self.github.get(re.sub(r"(?<=per_page=)\d+", str(length), url), tag)
                 break
             except NoAnswerError:
                 if length == lengths[-1]:

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.cost import MOST_FILES, LengthSample
-from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, Feed, relations_of
-from goldpan.miners.github.rest_lists import RefusedError
+from goldpan.miners.github.rest_lists import (
+    ISSUES,
+    PULLS,
+    RELATIONS,
+    Feed,
+    RefusedError,
+    relations_of,
+)
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
 from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
 

@@ -16,12 +16,12 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key
 from goldpan.miners.github.graphql_lists import More
-from goldpan.miners.github.rest_feeds import (
+from goldpan.miners.github.rest_lists import (
     COMMENTS,
     FEEDS,
     ISSUES,
@@ -29,8 +29,9 @@ from goldpan.miners.github.rest_feeds import (
     RELATIONS,
     REVIEW_COMMENTS,
     Feed,
+    Listing,
+    Lists,
 )
-from goldpan.miners.github.rest_lists import Listing, Lists
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import UNSEEN, Journal
 from goldpan.miners.journal_state import PART_OF_LIST

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub

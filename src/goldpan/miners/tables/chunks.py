@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.core.resources import named, without_collection
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.replies import MALFORMED, parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
@@ -98,6 +98,9 @@ class Chunk:
     directory: Path
     records: tuple[Record, ...]
     pulls: frozenset[int]
+
+    def __str__(self) -> str:
+        return self.repo
 
 
 @dataclass(frozen=True, slots=True)

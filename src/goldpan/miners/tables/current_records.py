@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from goldpan.core.storage.archive import Record
+from goldpan.core.storage.run_file import Record
 from goldpan.miners.journal_state import JournalState, Open
 
 NOT_YET = "not fetched yet: run the same mine command again"

@@ -2,8 +2,7 @@
 
 Tables are a function of the archive alone. Records are parsed in parallel into parts on disk,
 one Arrow file a facet and chunk, and the parts are merged by ranges of entry numbers: memory
-follows the chunk and the range, not the repository. Many repositories are dealt out by size, so
-that the largest does not come last.
+follows the chunk and the range, not the repository.
 """
 
 from __future__ import annotations
@@ -11,34 +10,28 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Self
 
 import pyarrow as pa
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.imports import do_without_pandas
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
 from goldpan.core.schemas import LEDGER, MINED, REPOSITORIES, UNKNOWN
-from goldpan.core.storage.archive import Archive, Record, lost_replies, run_files
+from goldpan.core.storage.archive import Archive, lost_replies, run_files
 from goldpan.core.storage.parquet import count_rows, write, writer
-from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.run_file import Record, Seal
 from goldpan.core.storage.sealed import read_lineage, write_lineage
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, publish, size_of
 from goldpan.core.terminal import Reporter
-from goldpan.core.values import Execution
-from goldpan.miners.facts import Facts, read_facts
+from goldpan.core.values import LOCAL, Execution
 from goldpan.miners.journal import Journal
-from goldpan.miners.journal_state import JournalState, Open
-from goldpan.miners.tables.chunks import PARSED, Chunk, Parsed, parse_chunk, parsed_ranges, range_of
+from goldpan.miners.journal_state import Facts, JournalState, Open, read_facts
+from goldpan.miners.tables.chunks import PARSED, Chunk, parse_chunk, parsed_ranges, range_of
 from goldpan.miners.tables.columns import array_of
 from goldpan.miners.tables.current_records import CurrentRecords, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
@@ -106,17 +99,18 @@ def normalize(
 ) -> dict[str, int]:
     """Make all mined tables of a repository and return their row counts.
 
-    Of its `archive`, where that is open. Raises `WorkspaceError` if nothing was mined yet or the
-    archive is damaged.
+    Of its `archive`, where that is open, whose records are forgotten: merging needs the memory.
+    Raises `WorkspaceError` if nothing was mined yet or the archive is damaged.
     """
     archive = archive or Archive(workspace.raw(repo))
     state, seals = JournalState(archive.records), archive.seals()
     facts, live = facts_of(workspace, repo, state), find_current_records(state)
-    with Parsing(workspace, facts, workers, frozenset(state.pulls)) as parsing:
-        parsing.add_current(state, live)
-        del archive, state  # merging needs the memory
-        parsing.parse(reporter)
-        return parsing.publish(repo, facts, live, seals, reporter)
+    with workspace.scratch() as scratch:
+        chunks = chunks_of(scratch, facts, state, live)
+        del state
+        archive.records.clear()
+        parse_chunks(chunks, workers, reporter)
+        return publish_tables(workspace, repo, scratch, facts, live, seals, reporter)
 
 
 def facts_of(workspace: WorkspaceLayout, repo: str, state: JournalState) -> Facts:
@@ -129,126 +123,62 @@ def facts_of(workspace: WorkspaceLayout, repo: str, state: JournalState) -> Fact
     return facts
 
 
-class Parsing:
-    """Parses records into part files, in other processes while more records come.
-
-    A context manager whose part files vanish at its end.
-    """
-
-    def __init__(
-        self,
-        workspace: WorkspaceLayout,
-        facts: Facts,
-        workers: int = 0,
-        pulls: frozenset[int] = frozenset(),
-    ) -> None:
-        self._workspace = workspace
-        self._facts = facts
-        self._workers = workers or os.cpu_count() or 1
-        self._pulls = pulls
-        self._stack = ExitStack()
-        self._pool: WorkerPool | None = None
-        self._batch: list[Record] = []
-        self._bytes = self._index = self._count = 0
-        self._unstarted: list[Chunk] = []  # until there is work for more than one process
-        self._running: list[Future[Parsed]] = []
-        self.names = Counter[str]()
-        """How often references name other repositories, known once all is parsed."""
-
-    def __enter__(self) -> Self:
-        self._scratch = self._stack.enter_context(self._workspace.scratch())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for future in self._running:
-            future.cancel()
-        self._stack.close()
-
-    def add(self, record: Record, *, alone: bool = False) -> None:
-        """Take a record that holds rows; `alone` where there is no list of issues."""
-        if record.meta["part"] not in PARSED:
-            return
+def chunks_of(
+    scratch: Path, facts: Facts, state: JournalState, live: CurrentRecords
+) -> list[Chunk]:
+    """Return the records of an archive that count and hold rows, some together."""
+    batches: list[list[Record]] = []
+    room = 0
+    for record in state.records:
+        if record.sequence in live.skipped or record.meta["part"] not in PARSED:
+            continue
+        if room <= 0:
+            batches.append([])
+            room = _CHUNK_BYTES
         kept = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
-        self._batch.append(replace(record, meta={**kept, "alone": alone}))
-        self._count += 1
-        self._bytes += record.size
-        if self._bytes >= _CHUNK_BYTES:
-            self._cut()
-
-    def add_current(self, state: JournalState, live: CurrentRecords) -> None:
-        """Take the records of an archive that count."""
-        for record in state.records:
-            if record.sequence not in live.skipped:
-                self.add(record, alone=record.run in state.without_issues)
-
-    def publish(
-        self,
-        repo: str,
-        facts: Facts,
-        live: CurrentRecords,
-        seals: Mapping[str, Seal],
-        reporter: Reporter,
-    ) -> dict[str, int]:
-        """Merge the tables, publish them and return their row counts.
-
-        `seals` are those of the archive that the tables are made of.
-        """
-        with frugal():
-            files = merge(self._scratch, facts, live, reporter)
-        publish({path: self._workspace.table(repo, path.stem) for path in files.values()})
-        paths = [self._workspace.table(repo, table.name) for table in MINED]
-        write_lineage(self._workspace.tables(repo), "normalize", seals, paths)
-        return {table.name: count_rows(self._workspace.table(repo, table.name)) for table in MINED}
-
-    def _cut(self) -> None:
-        """Make a chunk of the batch, and have it parsed once there are others."""
-        records = tuple(self._batch)
-        facts = self._facts
-        chunk = Chunk(self._index, facts.repo, facts.hosts, self._scratch, records, self._pulls)
-        self._batch, self._bytes, self._index = [], 0, self._index + 1
-        self._unstarted.append(chunk)
-        if self._workers < 2 or len(self._unstarted) + len(self._running) < 2:
-            return
-        if self._pool is None:
-            pool = WorkerPool(self._workers, do_without_pandas)
-            self._pool = self._stack.enter_context(pool)
-        self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._unstarted]
-        self._unstarted.clear()
-
-    def parse(self, reporter: Reporter) -> None:
-        """Parse the remaining records."""
-        if self._batch:
-            self._cut()
-        with reporter.task("Parsing raw replies", self._count) as task:
-            parsed = map(parse_chunk, self._unstarted)
-            done = (future.result() for future in as_completed(self._running))
-            try:
-                for chunk in chain(parsed, done):
-                    self.names += chunk.names
-                    task.advance(chunk.records)
-            except WorkerEndedError:
-                raise WorkspaceError(
-                    "A process that parses replies was killed, perhaps for lack of memory",
-                    "Set workers = 1 in goldpan.toml and run goldpan normalize",
-                ) from None
-        if self._pool is not None:
-            self._pool.close()  # merging needs the memory
+        kept["alone"] = record.run in state.without_issues
+        batches[-1].append(replace(record, meta=kept))
+        room -= record.size
+    pulls = frozenset(state.pulls)
+    return [
+        Chunk(index, facts.repo, facts.hosts, scratch, tuple(records), pulls)
+        for index, records in enumerate(batches)
+    ]
 
 
-def deal(sizes: Mapping[str, int], processes: int, worth: int) -> list[str]:
-    """Return the units that go to processes of their own, the largest first.
+def parse_chunks(chunks: Sequence[Chunk], workers: int, reporter: Reporter) -> Counter[str]:
+    """Write the part files of chunks; return how often references name other repositories."""
+    names = Counter[str]()
+    processes = min(workers or os.cpu_count() or 1, len(chunks))
+    with (
+        open_engine(LOCAL, max(1, processes)) as engine,
+        reporter.task("Parsing raw replies", sum(len(chunk.records) for chunk in chunks)) as task,
+    ):
+        for parsed in engine.map(parse_chunk, chunks):
+            names += parsed.names
+            task.advance(parsed.records)
+    return names
 
-    Left out are those larger than the even share of a process: all processes work on each of
-    them together. None goes where there are fewer than two, or their sizes sum up to less than
-    `worth`, for which starting processes pays.
+
+def publish_tables(
+    workspace: WorkspaceLayout,
+    repo: str,
+    scratch: Path,
+    facts: Facts,
+    live: CurrentRecords,
+    seals: Mapping[str, Seal],
+    reporter: Reporter,
+) -> dict[str, int]:
+    """Merge the part files in `scratch`, publish the tables and return their row counts.
+
+    `seals` are those of the archive that the tables are made of.
     """
-    most = sum(sizes.values()) / max(processes, 1)
-    dealt = sorted((unit for unit in sizes if sizes[unit] <= most), key=lambda unit: -sizes[unit])
-    worthwhile = sum(sizes[unit] for unit in dealt) >= worth
-    return dealt if processes > 1 and len(dealt) > 1 and worthwhile else []
-
-
-_WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
+    with frugal():
+        files = merge(scratch, facts, live, reporter)
+    publish({path: workspace.table(repo, path.stem) for path in files.values()})
+    paths = {table.name: workspace.table(repo, table.name) for table in MINED}
+    write_lineage(workspace.tables(repo), "normalize", seals, list(paths.values()))
+    return {name: count_rows(path) for name, path in paths.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,42 +201,32 @@ def normalize_all(
     """Make the tables of repositories and return their row counts, in the order given.
 
     On a cluster, or in as many processes as there are workers: each works on a repository of
-    its own, and all of them together on one that is larger than the share of each.
+    its own, the largest first, and all of them together on a single one.
     """
-    processes = execution.workers or os.cpu_count() or 1
-    is_local = execution.engine == "local"
-    dealt = list(repos)
-    if is_local:
-        sizes = {repo: _archive_size(workspace, repo) for repo in repos}
-        dealt = deal(sizes, processes, _WORTH_PROCESSES)
-    counts = {
-        repo: normalize_again(workspace, repo, reporter, execution.workers, license)
-        for repo in repos
-        if repo not in dealt
-    }
-    if dealt:
-        absolute = replace(workspace, root=workspace.root.absolute())
-        work = partial(_normalize_quietly, absolute, license, is_local)
-        with (
-            open_engine(execution, processes) as machines,
-            reporter.task("Repositories", len(dealt)) as task,
-        ):
-            row_counts = machines.map(work, dealt)
-            for repo, rows in zip(dealt, row_counts, strict=True):
-                counts[repo] = rows
-                task.advance()
+    processes = min(execution.workers or os.cpu_count() or 1, len(repos))
+    if execution.engine == "local" and processes < 2:
+        counts = {
+            repo: normalize_again(workspace, repo, reporter, execution.workers, license)
+            for repo in repos
+        }
+        return TableCounts(counts)
+    absolute = replace(workspace, root=workspace.root.absolute())
+    work = partial(_normalize_quietly, absolute, license)
+    by_size = sorted(repos, key=lambda repo: -size_of(run_files(workspace.raw(repo))))
+    with (
+        open_engine(execution, processes) as machines,
+        reporter.task("Repositories", len(repos)) as task,
+    ):
+        counts = {}
+        for repo, rows in zip(by_size, machines.map(work, by_size), strict=True):
+            counts[repo] = rows
+            task.advance()
     return TableCounts({repo: counts[repo] for repo in repos})
 
 
-def _archive_size(workspace: WorkspaceLayout, repo: str) -> int:
-    return sum(path.stat().st_size for path in run_files(workspace.raw(repo)))
-
-
 def _normalize_quietly(
-    workspace: WorkspaceLayout, license: str | None, owns_process: bool, repo: str
+    workspace: WorkspaceLayout, license: str | None, repo: str
 ) -> dict[str, int]:
-    if owns_process:
-        do_without_pandas()
     return normalize_again(workspace, repo, Reporter(quiet=True), 1, license)
 
 

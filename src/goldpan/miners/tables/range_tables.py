@@ -31,8 +31,7 @@ from goldpan.core.schemas import (
 )
 from goldpan.core.schemas.table import TEXT
 from goldpan.core.storage.parquet import connect_alone
-from goldpan.miners.facts import Facts
-from goldpan.miners.journal_state import FLOORED, RELATIONS, Open
+from goldpan.miners.journal_state import FLOORED, RELATIONS, Facts, Open
 from goldpan.miners.tables.chunks import bounds_of, read_range
 from goldpan.miners.tables.current_records import CurrentRecords, joined
 from goldpan.miners.tables.ledger import LEDGER_ROWS, PAGES, PARTS, floor_of
