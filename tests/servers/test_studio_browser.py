@@ -46,7 +46,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
         ["One leak of two"]
     ]
     assert all(row["seconds"] > 0 for row in rows)
-    agreement = agree("verdict", read_ratings(workspace, "browser")["verdict"])
+    agreement = agree("verdict", read_ratings(workspace, "browser", "verdict"))
     assert agreement.pairs[0].raw == pytest.approx(2 / 3)
 
     write_decisions(workspace, "browser")

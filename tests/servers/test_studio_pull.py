@@ -15,10 +15,11 @@ import zstandard
 from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import PullResult, pull
+from goldpan.annotation.studio.pull import PullResult, collect, pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.summary import progress
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, annotated_rows, fix_pairs, part
@@ -103,6 +104,24 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
         7: "missing-answer",
         8: "skipped",
     }
+
+
+def test_an_answer_at_which_the_server_fails_stops_no_other(
+    tmp_path: Path, studio: Annotators
+) -> None:
+    """Label Studio stores half a surrogate pair, and cannot export it."""
+    workspace = begin(tmp_path, studio, "halves", 5)
+    tasks = studio.task_numbers(workspace, "halves")
+    with pytest.raises(AssertionError, match="500"):
+        studio.answer(1, tasks[3], reason="half \ud83d a pair")
+    studio.answer(1, tasks[1], reason="nul \u0000")
+    studio.answer(1, tasks[5])
+    pulled = collect(workspace, studio.server, "halves", QUIET)
+    assert (pulled.pulls[0].answers, pulled.pulls[0].lost) == (2, (tasks[3],))
+    assert pulled.exit_code == 3
+    assert verdicts(workspace, "halves") == {1: [("fixes", None)], 5: [("fixes", None)]}
+    told = f"cannot export 1 task, so answers are missing: check {tasks[3]} there"
+    assert any(told in str(block) for block in blocks_of(pulled))
 
 
 def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotators) -> None:
@@ -217,8 +236,8 @@ def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
     studio.answer(1, tasks[1])
     export = Studio.export
 
-    def failing(self: Studio, project: int) -> Iterator[bytes]:
-        yield b"".join(export(self, project))[:-9]
+    def failing(self: Studio, project: int, lost: list[int]) -> Iterator[bytes]:
+        yield b"".join(export(self, project, lost))[:-9]
         raise StudioError("The line is cut", "Try again")
 
     with monkeypatch.context() as patch:

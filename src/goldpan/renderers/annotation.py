@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
@@ -11,16 +12,7 @@ from goldpan.annotation.studio.pull import CollectedAnswers
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
 from goldpan.annotation.studio.summary import AnnotationReport, Progress
-from goldpan.core.result import (
-    Piece,
-    Table,
-    Title,
-    count,
-    counts_text,
-    first_lines,
-    renders,
-    table_of,
-)
+from goldpan.core.result import Piece, Table, Title, count, counts_text, renders, table_of
 from goldpan.filters.basis import basis_sentences
 from goldpan.renderers.llm import requests_and_cost
 
@@ -32,6 +24,7 @@ _MOST_FAILURES = 5
 def _pushed(result: PushResult) -> Iterator[Piece]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
     yield f"{result.project}: {counts}, {result.seconds:.1f} s"
+    yield result.removed and f"Removed that were there twice: {count(result.removed, 'task')}"
     yield f"Annotators start at {result.page}"
 
 
@@ -48,6 +41,11 @@ def _collected(result: CollectedAnswers) -> Iterator[Piece]:
         )
         for problem, number in each.problems.items():
             yield f"  {number:,} do not count: {problem}"
+        if each.lost:
+            yield (
+                f"  The server cannot export {count(len(each.lost), 'task')}, so answers are "
+                f"missing: check {', '.join(map(str, each.lost[:_MOST]))} there"
+            )
         if each.configuration_changed:
             yield "  The form was changed on the server"
         if each.foreign:
@@ -84,11 +82,11 @@ def _agreed(result: Agreements) -> Iterator[Piece]:
         yield f"  Krippendorff's alpha {field.alpha.shown('not defined')}"
         yield table_of(field.pairs, "raters", "items", "kappa", title="Cohen's kappa")
         yield table_of(field.categories, title="Krippendorff's alpha of each category")
-        differing = []
-        for item, labels in field.disagreements.items():
+        for item, labels in islice(field.disagreements.items(), _MOST):
             answers = (f"{who}: {', '.join(values)}" for who, values in labels.items())
-            differing.append(f"  differ on {item} ({'; '.join(answers)})")
-        yield from first_lines(differing, _MOST, ": see --json")
+            yield f"  differ on {item} ({'; '.join(answers)})"
+        if field.differing > _MOST:
+            yield f"  and on {field.differing - _MOST:,} more: see --json"
 
 
 @renders(GoldExport)

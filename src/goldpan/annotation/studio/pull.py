@@ -86,6 +86,8 @@ class PullResult:
     """Subjects with as many answers as were wanted."""
     foreign: int
     """Tasks on the server that Goldpan did not push."""
+    lost: tuple[int, ...]
+    """The numbers of tasks that the server cannot export; their answers are not here."""
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
@@ -104,7 +106,7 @@ def pull(
     `accept_configuration` takes over what the server asks now, where somebody changed it there.
     Raises `StudioError` where the server fails; what was pulled before stays.
     """
-    started = time.monotonic()
+    started, lost = time.monotonic(), list[int]()
     project = open_project(workspace, name)
     with Studio(server) as studio, locked(project):
         project = check_server(project, studio)
@@ -116,7 +118,7 @@ def pull(
         people = pseudonyms(project, studio.users())
         with (
             reporter.task(f"{name}: answers", 1) as progress,
-            new_export(project, studio.export(project.number)) as export,
+            new_export(project, studio.export(project.number, lost)) as export,
             sorting(workspace) as database,
         ):
             try:
@@ -137,7 +139,8 @@ def pull(
             write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
             progress.advance(1)
     seconds = time.monotonic() - started
-    return PullResult(name, configuration_changed=changed, seconds=seconds, **counts)
+    counts |= {"lost": tuple(sorted(lost)), "configuration_changed": changed}
+    return PullResult(name, seconds=seconds, **counts)
 
 
 def pseudonyms(project: Project, users: Sequence[User]) -> dict[int, str]:
@@ -332,13 +335,18 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    schema = 4
+    schema = 5
     project: str
     """The project that was named, which may be an adjudication."""
     pulls: tuple[PullResult, ...]
     """Those of the project that is decided and of its adjudications."""
     decisions: Mapping[str, int]
     """How many subjects were decided how."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 where the server could not export a task."""
+        return 3 if any(pull.lost for pull in self.pulls) else 0
 
 
 def collect(
