@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.summary import AnnotatorProgress, Day, DisputedItem, Progress, Round
+from goldpan.annotation.studio.answers import AnnotatorProgress, Progress
+from goldpan.annotation.studio.summary import Day, DisputedItem, Round
 
 HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.annotation.studio.answers import progress
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.decisions import adjudicate, adjudication_name, write_decisions
 from goldpan.annotation.studio.forms import find_form
@@ -14,7 +15,6 @@ from goldpan.annotation.studio.gold import field_agreements
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.summary import progress
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -67,10 +67,10 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     # Somebody whose own answer is in dispute cannot decide it.
     studio.answer(1, task.id, "fixes")
     own = pull(workspace, studio.server, name, QUIET)
-    assert (own.answers, own.problems) == (0, {"own-case": 1})
+    assert (own.progress.answers, own.progress.problems) == (0, {"own-case": 1})
     assert decided(workspace, "conflicts")[1].how == "conflict"
     studio.answer(3, task.id, "not")
-    assert pull(workspace, studio.server, name, QUIET).answers == 1
+    assert pull(workspace, studio.server, name, QUIET).progress.answers == 1
     _, third, *_ = decided(workspace, "conflicts")
     assert (third.how, third.values) == ("adjudicated", ("not",))
     with pytest.raises(UsageError, match="adjudicates conflicts"):

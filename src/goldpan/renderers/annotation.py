@@ -7,11 +7,12 @@ from itertools import islice
 
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
+from goldpan.annotation.studio.answers import Progress
 from goldpan.annotation.studio.gold import Agreements, GoldExport
 from goldpan.annotation.studio.pull import CollectedAnswers
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
-from goldpan.annotation.studio.summary import AnnotationReport, Progress
+from goldpan.annotation.studio.summary import AnnotationReport
 from goldpan.core.result import Piece, Table, Title, count, counts_text, renders, table_of
 from goldpan.filters.basis import basis_sentences
 from goldpan.renderers.llm import requests_and_cost
@@ -30,16 +31,16 @@ def _pushed(result: PushResult) -> Iterator[Piece]:
 
 @renders(CollectedAnswers)
 def _collected(result: CollectedAnswers) -> Iterator[Piece]:
-    if result.project != result.pulls[0].project:
-        yield f"{result.project} adjudicates {result.pulls[0].project}: both are pulled"
+    if result.project != result.pulls[0].progress.project:
+        yield f"{result.project} adjudicates {result.pulls[0].progress.project}: both are pulled"
     for each in result.pulls:
-        verb = "counts" if each.answers == 1 else "count"
+        state = each.progress
         yield (
-            f"{each.project}: {count(each.fetched, 'task')} fetched, "
-            f"{count(each.answers, 'answer')} {verb}, {each.done:,} of "
-            f"{count(each.tasks, 'subject')} are done, {each.seconds:.1f} s"
+            f"{state.project}: {count(state.answers, 'answer')} "
+            f"{'counts' if state.answers == 1 else 'count'}, {state.finished:,} of "
+            f"{count(state.subjects, 'subject')} finished, {each.seconds:.1f} s"
         )
-        for problem, number in each.problems.items():
+        for problem, number in state.problems.items():
             yield f"  {number:,} do not count: {problem}"
         if each.lost:
             yield (

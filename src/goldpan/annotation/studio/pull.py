@@ -35,8 +35,10 @@ from goldpan.annotation.studio.answers import (
     TABLE,
     ExportedTask,
     ExportError,
+    Progress,
     insert,
     new_export,
+    progress,
     read_export,
     rows,
     sorting,
@@ -72,18 +74,9 @@ _UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The result of a pull, and the state of the project."""
+    """How far a project is after a pull, and what was odd."""
 
-    project: str
-    fetched: int
-    """Tasks that were fetched."""
-    answers: int
-    """Answers that count."""
-    problems: Mapping[str, int]
-    """Answers that do not count, by reason."""
-    tasks: int
-    done: int
-    """Subjects with as many answers as were wanted."""
+    progress: Progress
     foreign: int
     """Tasks on the server that Goldpan did not push."""
     lost: tuple[int, ...]
@@ -117,7 +110,7 @@ def pull(
             changed = False
         people = pseudonyms(project, studio.users())
         with (
-            reporter.task(f"{name}: answers", 1) as progress,
+            reporter.task(f"{name}: answers", 1) as task,
             new_export(project, studio.export(project.number, lost)) as export,
             sorting(workspace) as database,
         ):
@@ -134,13 +127,17 @@ def pull(
             of = project.facts.of
             judged = table_of(open_project(workspace, of)) if of else None
             settle(database, project.facts.annotators, judged)
-            counts = _counts(database, project.facts.annotators)
-            subjects = {SUBJECTS: str(counts["tasks"])}
+            (counts,) = rows(database, _COUNTED)
+            subjects = {SUBJECTS: str(counts["subjects"])}
             write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
-            progress.advance(1)
-    seconds = time.monotonic() - started
-    counts |= {"lost": tuple(sorted(lost)), "configuration_changed": changed}
-    return PullResult(name, seconds=seconds, **counts)
+            task.advance(1)
+    return PullResult(
+        progress(workspace, name),
+        counts["foreign"],
+        tuple(sorted(lost)),
+        changed,
+        time.monotonic() - started,
+    )
 
 
 def pseudonyms(project: Project, users: Sequence[User]) -> dict[int, str]:
@@ -296,26 +293,9 @@ def settle(database: duckdb.DuckDBPyConnection, annotators: int, judged: Path | 
 
 
 _COUNTED = """
-WITH counting AS (
-    SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
-)
-SELECT
-    (SELECT count(*) FROM tasks) AS fetched,
-    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting) AS answers,
-    (SELECT count(DISTINCT subject_id) FROM tasks) AS tasks,
-    (SELECT count(*) FROM counting WHERE answers >= $annotators) AS done,
-    (SELECT count(*) FROM tasks WHERE subject_id IS NULL) AS foreign
+SELECT count(DISTINCT subject_id) AS subjects, count(*) FILTER (subject_id IS NULL) AS foreign
+FROM tasks
 """
-_PROBLEMS = """
-SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
-"""
-
-
-def _counts(database: duckdb.DuckDBPyConnection, annotators: int) -> dict[str, Any]:
-    """Return what a pull brought, counted."""
-    (counts,) = rows(database, _COUNTED, annotators=annotators)
-    counts["problems"] = dict(database.execute(_PROBLEMS).fetchall())
-    return counts
 
 
 def _accept(project: Project, xml: str) -> Project:

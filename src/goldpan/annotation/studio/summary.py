@@ -1,4 +1,4 @@
-"""Summaries of rounds of annotation: `goldpan annotate status`, and the report for a paper.
+"""Summaries of rounds of annotation, for the report of a paper.
 
 A round is a project with its adjudications. Agreement is that of the annotators' own answers,
 before a third person decided.
@@ -9,119 +9,23 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldpan.annotation.agreement import MOST_LISTED, Agreement
-from goldpan.annotation.studio.answers import SUBJECTS, TABLE, asking, pulled_at, rows, stored_tasks
+from goldpan.annotation.studio.answers import Progress, asking, progress_in, rows, stored_tasks
 from goldpan.annotation.studio.decisions import Decision, read_decisions
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import field_agreements
 from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.annotation.studio.project import Project, open_project
 from goldpan.core.result import Result
-from goldpan.core.storage.parquet import read_metadata
 from goldpan.core.storage.workspace import WorkspaceLayout
-
-if TYPE_CHECKING:
-    import duckdb
 
 _MOST_TEXTS = 50
 """Disagreements of a round whose texts are read."""
 _LONGEST_TEXT = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotatorProgress:
-    """One annotator's work."""
-
-    annotator: str
-    answers: int
-    """Answers that count."""
-    skipped: int
-    other: int
-    """Answers that do not count for another reason."""
-    doubts: int
-    seconds: float | None
-    """Median time per task."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress(Result):
-    """The progress of a project, as of its last pull."""
-
-    schema = 3
-    project: str
-    form: str
-    pulled_at: datetime | None
-    """When the last pull began; what was answered later is not counted."""
-    page: str
-    subjects: int
-    """Subjects on the server."""
-    finished: int
-    """Subjects with as many answers as are wanted."""
-    begun: int
-    """Subjects with some answers, but not enough."""
-    passed_over: int
-    """Subjects that lack answers and that somebody skipped: someone else has to answer them."""
-    wanted: int
-    """Answers of the whole project."""
-    answers: int
-    """Answers that count."""
-    problems: Mapping[str, int]
-    """Answers that do not count, by reason."""
-    annotators: tuple[AnnotatorProgress, ...]
-
-
-_BY_ANNOTATOR = """
-SELECT
-    annotator,
-    count(*) FILTER (counts) AS answers,
-    count(*) FILTER (problem = 'skipped') AS skipped,
-    count(*) FILTER (problem <> 'skipped') AS other,
-    count(*) FILTER (counts AND doubt) AS doubts,
-    median(seconds) FILTER (counts) AS seconds
-FROM answers GROUP BY ALL ORDER BY ALL
-"""
-_PROBLEMS = """
-SELECT problem, count(*) FROM answers WHERE NOT counts GROUP BY ALL ORDER BY ALL
-"""
-_ALL = """
-WITH subjects AS (
-    SELECT count(*) FILTER (counts) AS answers, bool_or(problem = 'skipped') AS passed_over
-    FROM answers GROUP BY subject_id
-)
-SELECT
-    (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
-    (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
-    (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
-    (SELECT coalesce(sum(answers), 0)::BIGINT FROM subjects) AS answers
-"""
-
-
-def progress(workspace: WorkspaceLayout, name: str) -> Progress:
-    """Return how far a project is; raises `WorkspaceError` before the first pull."""
-    project = open_project(workspace, name)
-    with asking(workspace, project, find_form(project.facts.form).decides) as database:
-        return _progress(project, database)
-
-
-def _progress(project: Project, database: duckdb.DuckDBPyConnection) -> Progress:
-    enough = project.facts.annotators
-    (state,) = rows(database, _ALL, enough=enough)
-    subjects = int(read_metadata(project.path(TABLE)).get(SUBJECTS.encode(), 0))
-    return Progress(
-        project=project.name,
-        form=project.facts.form,
-        pulled_at=pulled_at(project),
-        page=project.page,
-        subjects=subjects,
-        wanted=enough * subjects,
-        problems=dict(database.execute(_PROBLEMS).fetchall()),
-        annotators=tuple(AnnotatorProgress(**row) for row in rows(database, _BY_ANNOTATOR)),
-        **state,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +115,7 @@ def _round(workspace: WorkspaceLayout, project: Project) -> Round:
     days: dict[date, dict[str, int]] = defaultdict(dict)
     answers: dict[str, dict[str, tuple[str, ...]]] = {subject: {} for subject in disputed}
     with asking(workspace, project, find_form(project.facts.form).decides) as database:
-        state = _progress(project, database)
+        state = progress_in(project, database)
         for row in rows(database, _DAYS):
             days[row["day"]][row["annotator"]] = row["answers"]
         for row in rows(database, _ANSWERS, subjects=list(disputed)):
