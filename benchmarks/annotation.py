@@ -3,7 +3,7 @@
 Beside them stands label-studio-sdk by itself, in a process of its own: the same tasks in batches of
 the same size, and one export of everything. All run in turn on one server, several times, and the
 ratios are of each one's best time. Memory is that of a process which pulls so many answers of a
-generated export, with two answers a task.
+generated export, with two answers a task, and measures their agreement.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from benchmarks.scale import scratch
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
+from goldpan.annotation.studio.gold import measure_agreements
 from goldpan.annotation.studio.project import ProjectFacts, begin_project, open_project
 from goldpan.annotation.studio.pull import collect, pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import SERVER, serve
+from goldpan.annotation.studio.summary import summarize
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 
@@ -147,9 +149,11 @@ def exported(count: int) -> Iterator[bytes]:
     (task,) = make_tasks(1)
     given = [{**each, "was_cancelled": False} for each in answers((1, 2))]
     given = [{**each, "created_at": _NOON, "updated_at": _NOON} for each in given]
+    other = json.loads(json.dumps(given).replace("fixes", "partly"))
     for number in range(1, count // 2 + 1):
         subject = {"id": f"pair:octo/gem#{number}+{number}", "issue": number, "pull": number}
-        own = [{**each, "id": 2 * number + at} for at, each in enumerate(given)]
+        said = (given[0] if number % 2 else other[0], given[1] if number % 3 else other[1])
+        own = [{**each, "id": 2 * number + at} for at, each in enumerate(said)]
         body = {"id": number, "data": {**task.data(), **subject}, "annotations": own}
         yield (b"[" if number == 1 else b",") + json.dumps(body).encode()
     yield b"]"
@@ -204,10 +208,15 @@ def pull_generated(root: str, url: str) -> None:
     facts = ProjectFacts(url, "k", _FORM.name, annotators=2, number=1)
     begin_project(workspace, "many", _FORM.configuration, facts)
     collect(workspace, Server(url, "a" * 40), "many", _QUIET)
+    measure_agreements(workspace, "many")
+    summarize(workspace, ["many"])
 
 
 def measure_memory(root: Path, count: int) -> float:
-    """Print the memory and the time of a process that pulls so many answers; return the MB."""
+    """Print the memory and the time of a process that pulls so many answers; return the MB.
+
+    It measures their agreement and sums them up for a report, too.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Generated, count))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     place, url = root / f"pull-{count}", f"http://127.0.0.1:{server.server_port}"

@@ -5,14 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.summary import (
-    AnnotatorProgress,
-    Confusion,
-    Day,
-    DisputedItem,
-    Progress,
-    Round,
-)
+from goldpan.annotation.studio.answers import AnnotatorProgress, Progress
+from goldpan.annotation.studio.summary import Day, DisputedItem, Round
 
 HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -34,6 +28,8 @@ def a_round(disputed: int = 1) -> Round:
         ),
         days=(Day(NOON.date(), {"ann": 2}),),
         agreed=0,
+        conflicts=1,
+        adjudicated=disputed,
         disputed=(
             *(
                 DisputedItem(
@@ -45,5 +41,4 @@ def a_round(disputed: int = 1) -> Round:
             DisputedItem("item", "", answers, None, None, False, {}),
         ),
         agreement=(agree("verdict", ratings),),
-        confusions=(Confusion(("ann", "ben"), ("fixes", "partly"), ((0, 1), (0, 0))),),
     )

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.annotation.studio.answers import new_export, pulled_at
+from goldpan.annotation.studio.answers import new_export, progress, pulled_at
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import (
     ProjectFacts,
@@ -16,7 +16,6 @@ from goldpan.annotation.studio.project import (
     dataset_place,
     open_project,
 )
-from goldpan.annotation.studio.summary import progress
 from goldpan.core.errors import UsageError
 from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout

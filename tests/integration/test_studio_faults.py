@@ -39,7 +39,7 @@ ANSWER = {
 }
 TASK = {"id": 1, "data": {"id": "s"}, "annotations": [ANSWER]}
 CALLS: dict[str, Callable[[Studio], Any]] = {
-    "create_project": lambda studio: studio.create_project((), title="a project"),
+    "create_project": lambda studio: studio.create_project("word", (), title="a project"),
     "project": lambda studio: studio.project(1),
     "users": lambda studio: studio.users(),
     "import_tasks": lambda studio: studio.import_tasks(1, [{"data": {}}]),

@@ -84,7 +84,7 @@ def test_a_third_person_decides_what_is_rebuilt(
         studio.answer(3, task, "fixes" if number == stays else "not")
 
     output = goldpan(*pull).out
-    assert f"{name}: 2 tasks fetched, 2 answers count, 2 of 2 subjects are done" in output
+    assert f"{name}: 2 answers count, 2 of 2 subjects finished" in output
     assert "adjudicated: 2" in output
     assert "conflict" not in output
     people_saw, built = built, lab.dataset("settled")
@@ -96,8 +96,8 @@ def test_a_third_person_decides_what_is_rebuilt(
 
     tables = stored(lab.root / "annotations", built, pattern="*.parquet")
     again = goldpan(*pull).out
-    assert f"settled: {len(tasks)} tasks fetched, {2 * len(tasks)} answers count" in again
-    assert f"{name}: 2 tasks fetched, 2 answers count" in again
+    assert f"settled: {2 * len(tasks)} answers count" in again
+    assert f"{name}: 2 answers count, 2 of 2 subjects finished" in again
     assert "adjudicated: 2" in again
     goldpan(*build)
     assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
@@ -108,10 +108,10 @@ def test_a_third_person_decides_what_is_rebuilt(
     assert "adjudicated: 2" in output
     assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
     result = json.loads(goldpan(*pull, "--json").out)
-    first, third = result["pulls"]
+    first, third = (each["progress"] for each in result["pulls"])
     assert (first["project"], first["answers"]) == ("settled", 2 * len(tasks))
     assert result["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
-    assert (third["project"], third["answers"], third["done"]) == (name, 2, 2)
+    assert (third["project"], third["answers"], third["finished"]) == (name, 2, 2)
 
 
 def test_a_paper_is_told_what_people_did(

@@ -89,13 +89,13 @@ def test_a_round_from_push_to_build(lab: WorkspaceLayout, installed: Path, prepa
         status = typed(lab, "annotate status", *project)
         assert page_told(status).startswith(link.partition("/user/")[0])
         pulled = typed(lab, "annotate pull", *project)
-        assert "9 answers count, 0 of 9 subjects are done" in pulled
+        assert "9 answers count, 0 of 9 subjects finished" in pulled
         status = typed(lab, "annotate status", *project)
         assert "0 of 9 subjects finished, 9 begun, 9 of 18 answers" in status
         with sits("egon", link) as egon:
             answer_all(egon, page_told(status), {wrong: NOT, disputed: PARTLY})
         pulled = typed(lab, "annotate pull", *project)
-        assert "9 of 9 subjects are done" in pulled
+        assert "9 of 9 subjects finished" in pulled
         assert "agreed: 8" in pulled
         assert "conflict: 1" in pulled
         agreement = typed(lab, "annotate agreement", *project)

@@ -40,13 +40,14 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
                 annotator.shoot(tmp_path / f"browser-{person}-{at}.png")
                 annotator.answer(key, reason="One leak of two" if key == "3" else "")
     pulled = pull(workspace, studio.server, "browser", QUIET)
-    assert (pulled.answers, pulled.done, pulled.problems) == (6, 3, {})
+    state = pulled.progress
+    assert (state.answers, state.finished, state.problems) == (6, 3, {})
     rows = annotated_rows(workspace, "browser")
     assert [row["values"] for row in rows if row["field"] == "reason" and row["values"]] == [
         ["One leak of two"]
     ]
     assert all(row["seconds"] > 0 for row in rows)
-    agreement = agree("verdict", read_ratings(workspace, "browser")["verdict"])
+    agreement = agree("verdict", read_ratings(workspace, "browser", "verdict"))
     assert agreement.pairs[0].raw == pytest.approx(2 / 3)
 
     write_decisions(workspace, "browser")
@@ -164,7 +165,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     ann.press(doubt)
     ann.until(f"{CHECKED}.includes('I am in doubt')")
     ann.submit()
-    assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
+    assert pull(workspace, studio.server, project_of(name), QUIET).progress.answers == 1
     rows = annotated_rows(workspace, project_of(name))
     values = {entry["field"]: entry["values"] for entry in rows}
     expected = sorted([*field.labels][: 2 if field.multiple else 1])

@@ -7,15 +7,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.agreement import agree
+from goldpan.annotation.studio.answers import progress
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.decisions import adjudicate, adjudication_name, write_decisions
 from goldpan.annotation.studio.forms import find_form
-from goldpan.annotation.studio.gold import read_ratings
+from goldpan.annotation.studio.gold import field_agreements
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.summary import progress
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -68,10 +67,10 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     # Somebody whose own answer is in dispute cannot decide it.
     studio.answer(1, task.id, "fixes")
     own = pull(workspace, studio.server, name, QUIET)
-    assert (own.answers, own.problems) == (0, {"own-case": 1})
+    assert (own.progress.answers, own.progress.problems) == (0, {"own-case": 1})
     assert decided(workspace, "conflicts")[1].how == "conflict"
     studio.answer(3, task.id, "not")
-    assert pull(workspace, studio.server, name, QUIET).answers == 1
+    assert pull(workspace, studio.server, name, QUIET).progress.answers == 1
     _, third, *_ = decided(workspace, "conflicts")
     assert (third.how, third.values) == ("adjudicated", ("not",))
     with pytest.raises(UsageError, match="adjudicates conflicts"):
@@ -118,10 +117,8 @@ def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators
     workspace = annotated(tmp_path, studio, "agreed")
     studio.answer(3, studio.task_numbers(workspace, "agreed")[1], "no-problem")
     pull(workspace, studio.server, "agreed", QUIET)
-    ratings = read_ratings(workspace, "agreed")
-    assert set(ratings) == {"verdict"}
-    agreement = agree("verdict", ratings["verdict"])
-    assert len(ratings["verdict"]) == 7
+    (agreement,) = field_agreements(workspace, "agreed")
+    assert (agreement.field, agreement.items, agreement.single) == ("verdict", 3, 1)
     (both,) = agreement.pairs
     assert both.items == 3
     assert both.raw == pytest.approx(2 / 3)

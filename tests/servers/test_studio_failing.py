@@ -14,13 +14,13 @@ from threading import Thread
 import httpx
 import pytest
 
+from goldpan.annotation.studio.answers import progress
 from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import Running, serve
-from goldpan.annotation.studio.summary import progress
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import local_server
 from tests.local_server import Answer, Asked
@@ -80,7 +80,7 @@ def test_a_pull_goes_on_after_a_server_that_broke_off(tmp_path: Path, studio: An
     with before(studio, torn) as broken, pytest.raises(StudioError, match="does not answer"):
         pull(workspace, broken, "torn", QUIET)
     assert progress(workspace, "torn").answers == 1
-    assert pull(workspace, studio.server, "torn", QUIET).answers == 2
+    assert pull(workspace, studio.server, "torn", QUIET).progress.answers == 2
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def test_a_push_goes_on_after_a_full_disk_and_a_restart(
             number = open_project(workspace, "steps").number
             counts = Counter(task.data["id"] for task in connection.tasks(number))
         assert (len(counts), set(counts.values())) == (1500, {1})
-        assert pull(workspace, run.server, "steps", QUIET).tasks == 1500
+        assert pull(workspace, run.server, "steps", QUIET).progress.subjects == 1500
 
 
 def test_answers_of_people_who_left_stay_theirs(
@@ -144,6 +144,6 @@ def test_answers_of_people_who_left_stay_theirs(
         account = studio.call(2, "GET", "/api/current-user/whoami")["id"]
         studio.call(0, "DELETE", f"/api/users/{account}/")
         for _ in range(2):
-            assert pull(workspace, run.server, "left", QUIET).done == 1
+            assert pull(workspace, run.server, "left", QUIET).progress.finished == 1
             assert annotated_rows(workspace, "left") == then
         studio.close()

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import zstandard
 
+from goldpan.annotation.studio.answers import progress
 from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import PullResult, pull
+from goldpan.annotation.studio.pull import PullResult, collect, pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.summary import progress
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, annotated_rows, fix_pairs, part
@@ -52,7 +53,8 @@ def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annota
     studio.answer(1, tasks[1], "partly", doubt=True, reason="Two leaks, one mended")
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "plain")
-    assert (pulled.answers, pulled.tasks, pulled.done) == (2, 3, 1)
+    state = pulled.progress
+    assert (state.answers, state.subjects, state.finished) == (2, 3, 1)
     rows = {(row["annotator"], row["field"]): row for row in annotated_rows(workspace, "plain")}
     assert len(rows) == 6
     ann = next(who for who, _ in rows if rows[who, "verdict"]["values"] == ["partly"])
@@ -92,7 +94,7 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
     studio.answer(1, tasks[1], "perhaps")
     studio.answer(1, tasks[8], was_cancelled=True)
     pulled = fetched(workspace, studio, "wrong")
-    assert (pulled.answers, pulled.done) == (0, 0)
+    assert (pulled.progress.answers, pulled.progress.finished) == (0, 0)
     assert {issue: answers[0][1] for issue, answers in verdicts(workspace, "wrong").items()} == {
         1: "unknown-choice",
         2: "unknown-name",
@@ -105,6 +107,24 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
     }
 
 
+def test_an_answer_at_which_the_server_fails_stops_no_other(
+    tmp_path: Path, studio: Annotators
+) -> None:
+    """Label Studio stores half a surrogate pair, and cannot export it."""
+    workspace = begin(tmp_path, studio, "halves", 5)
+    tasks = studio.task_numbers(workspace, "halves")
+    with pytest.raises(AssertionError, match="500"):
+        studio.answer(1, tasks[3], reason="half \ud83d a pair")
+    studio.answer(1, tasks[1], reason="nul \u0000")
+    studio.answer(1, tasks[5])
+    pulled = collect(workspace, studio.server, "halves", QUIET)
+    assert (pulled.pulls[0].progress.answers, pulled.pulls[0].lost) == (2, (tasks[3],))
+    assert pulled.exit_code == 3
+    assert verdicts(workspace, "halves") == {1: [("fixes", None)], 5: [("fixes", None)]}
+    told = f"cannot export 1 task, so answers are missing: check {tasks[3]} there"
+    assert any(told in str(block) for block in blocks_of(pulled))
+
+
 def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "third", 2)
     tasks = studio.task_numbers(workspace, "third")
@@ -114,7 +134,7 @@ def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotat
     studio.answer(1, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes")
     pulled = fetched(workspace, studio, "third")
-    assert pulled.problems == {"superseded": 1, "surplus": 1}
+    assert pulled.progress.problems == {"superseded": 1, "surplus": 1}
     assert verdicts(workspace, "third") == {
         1: [("partly", "superseded"), ("fixes", None), ("not", "surplus"), ("fixes", None)],
         2: [("fixes", None)],
@@ -127,10 +147,10 @@ def test_a_pull_keeps_what_the_server_sent_and_the_newest_counts(
     workspace = begin(tmp_path, studio, "steps", 5)
     tasks = studio.task_numbers(workspace, "steps")
     first = studio.answer(1, tasks[1])
-    assert fetched(workspace, studio, "steps").fetched == 5
+    assert fetched(workspace, studio, "steps").progress.subjects == 5
     raw = open_project(workspace, "steps").path("raw")
     open_project(workspace, "steps").path("annotations.parquet").write_bytes(b"torn")
-    assert fetched(workspace, studio, "steps").answers == 1
+    assert fetched(workspace, studio, "steps").progress.answers == 1
     (kept,) = raw.iterdir()  # nothing new, nothing more
     with zstandard.open(kept) as file:
         assert json.loads(file.read()) == studio.tasks(workspace, "steps")
@@ -138,7 +158,7 @@ def test_a_pull_keeps_what_the_server_sent_and_the_newest_counts(
     body = {"result": [part("verdict", "choices", ["partly"])]}
     studio.call(1, "PATCH", f"/api/annotations/{first}/", body)
     push(workspace, studio.server, "steps", FORM, fix_pairs(6), QUIET)
-    assert fetched(workspace, studio, "steps").fetched == 6
+    assert fetched(workspace, studio, "steps").progress.subjects == 6
     assert len(list(raw.iterdir())) == 2
     assert verdicts(workspace, "steps") == {1: [("partly", None)], 4: [("fixes", None)]}
 
@@ -147,7 +167,7 @@ def test_deleted_answers_and_tasks_count_no_more(tmp_path: Path, studio: Annotat
     workspace = begin(tmp_path, studio, "gone", 4)
     tasks = studio.task_numbers(workspace, "gone")
     numbers = {issue: studio.answer(1, tasks[issue], "partly") for issue in tasks}
-    assert fetched(workspace, studio, "gone").answers == 4
+    assert fetched(workspace, studio, "gone").progress.answers == 4
     studio.call(1, "DELETE", f"/api/annotations/{numbers[1]}/")
     project = open_project(workspace, "gone").number
     path = f"/api/dm/actions?id=delete_tasks_annotations&project={project}"
@@ -156,7 +176,7 @@ def test_deleted_answers_and_tasks_count_no_more(tmp_path: Path, studio: Annotat
     studio.call(0, "DELETE", f"/api/tasks/{tasks[3]}/")
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "gone")
-    assert (pulled.answers, pulled.problems) == (2, {})
+    assert (pulled.progress.answers, pulled.progress.problems) == (2, {})
     assert verdicts(workspace, "gone") == {1: [("fixes", None)], 4: [("partly", None)]}
     assert len(list(open_project(workspace, "gone").path("raw").iterdir())) == 2
     # What is missing there is pushed again.
@@ -175,7 +195,7 @@ def test_tasks_of_others_and_copies_are_told(tmp_path: Path, studio: Annotators)
     studio.answer(1, twin, "partly")
     studio.answer(2, twin, "partly")
     pulled = fetched(workspace, studio, "mixed")
-    assert (pulled.foreign, pulled.tasks) == (1, 2)
+    assert (pulled.foreign, pulled.progress.subjects) == (1, 2)
     assert verdicts(workspace, "mixed") == {
         1: [("fixes", "superseded"), ("partly", None), ("partly", None)]
     }
@@ -200,9 +220,9 @@ def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Anno
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": xml})
     studio.answer(1, studio.task_numbers(workspace, "changed")[1], "not-code")
     pulled = fetched(workspace, studio, "changed")
-    assert (pulled.configuration_changed, pulled.problems) == (True, {"unknown-choice": 1})
+    assert (pulled.configuration_changed, pulled.progress.problems) == (True, {"unknown-choice": 1})
     accepted = fetched(workspace, studio, "changed", accept_configuration=True)
-    assert (accepted.configuration_changed, accepted.answers) == (False, 1)
+    assert (accepted.configuration_changed, accepted.progress.answers) == (False, 1)
     without = xml.replace('<TextArea name="reason"', '<TextArea name="why"')
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": without})
     with pytest.raises(UsageError, match="lacks the fields reason"):
@@ -217,8 +237,8 @@ def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
     studio.answer(1, tasks[1])
     export = Studio.export
 
-    def failing(self: Studio, project: int) -> Iterator[bytes]:
-        yield b"".join(export(self, project))[:-9]
+    def failing(self: Studio, project: int, lost: list[int]) -> Iterator[bytes]:
+        yield b"".join(export(self, project, lost))[:-9]
         raise StudioError("The line is cut", "Try again")
 
     with monkeypatch.context() as patch:
@@ -227,7 +247,7 @@ def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
             fetched(workspace, studio, "cut")
     with pytest.raises(WorkspaceError, match="Nothing was pulled"):
         progress(workspace, "cut")
-    assert (fetched(workspace, studio, "cut").answers, len(tasks)) == (1, 7)
+    assert (fetched(workspace, studio, "cut").progress.answers, len(tasks)) == (1, 7)
     (kept,) = open_project(workspace, "cut").path("raw").iterdir()
     monkeypatch.setattr(Studio, "export", lambda *_: iter([b"<html>"]))
     with pytest.raises(StudioError, match="something else than an export"):

@@ -13,7 +13,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import QUIET, Annotators, fix_pairs
+from tests.studio import QUIET, Annotators, fix_pairs, part
 
 FORM = find_form("fix-pair")
 
@@ -63,6 +63,30 @@ def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators) -> N
     again = send(workspace, studio, "killed", 6)
     assert (again.added, again.known) == (1, 5)
     assert len(on_server(studio, workspace, "killed")) == 6
+
+
+def test_what_a_killed_push_left_is_mended(tmp_path: Path, studio: Annotators) -> None:
+    """The project was made and its number never noted; then a batch arrived twice."""
+    workspace = WorkspaceLayout(tmp_path)
+    send(workspace, studio, "mended", 2)
+    project = open_project(workspace, "mended")
+    facts = project.path("project.json")
+    facts.write_text(facts.read_text().replace(f'"number": {project.number}', '"number": null'))
+    send(workspace, studio, "mended", 2)
+    assert open_project(workspace, "mended").number == project.number
+    with Studio(studio.server) as connection:
+        copies = [{"data": task.data()} for task in fix_pairs(3)]
+        first, *_ = connection.import_tasks(project.number, copies)
+        connection.import_tasks(project.number, copies)
+    studio.answer(1, first)
+    draft = {"result": [part("verdict", "choices", ["fixes"])], "lead_time": 1.0}
+    studio.call(2, "POST", f"/api/tasks/{first + 1}/drafts", draft)
+    again = send(workspace, studio, "mended", 4)
+    assert (again.added, again.known, again.removed) == (1, 3, 5)
+    with Studio(studio.server) as connection:
+        left = {task.data["issue"]: task.id for task in connection.tasks(project.number)}
+    assert (len(left), left[1], left[2]) == (4, first, first + 1)
+    assert len(on_server(studio, workspace, "mended")) == 4
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:

@@ -22,7 +22,7 @@ def test_texts_of_others_stay_texts() -> None:
 
 
 def test_long_lists_say_how_much_they_leave_out() -> None:
-    assert "31 more are in annotation.json." in page_of([a_round(230)])
+    assert "31 more are in decisions.parquet." in page_of([a_round(230)])
 
 
 def test_panels_are_read_as_text() -> None:

@@ -1,17 +1,20 @@
 """Agreement of people, or models, beyond chance (CrossCodeBench, section III-B2).
 
-Kappa is scikit-learn's, alpha that of `krippendorff`; all measures are nominal. An item is
-resampled as a whole for the bootstrap intervals, with a seed. A coefficient is None where it is not
+Kappa is scikit-learn's, alpha that of `krippendorff`; all measures are nominal. Items on which
+raters chose alike are counted together, so memory follows the ways to rate an item, not the items.
+They are resampled for the bootstrap intervals, with a seed. A coefficient is None where it is not
 defined: where chance alone would agree always, because everybody chose one category.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +23,22 @@ from goldpan.core.imports import load
 from goldpan.core.proportions import Estimate, cohen_kappa
 
 Counts = npt.NDArray[np.int64]
-"""Items x categories: how many raters chose a category of an item."""
-Items = npt.NDArray[np.intp]
-"""The places of items, some several times, as a resampling drew them."""
-Statistic = Callable[[Items], float | None]
+Labels = tuple[str, ...]
 
 _SAMPLES, _FEWEST_SAMPLES = 1_000, 100
 _MOST_DRAWN = 5_000_000
 """Items over all resamplings, beyond which there are fewer of these."""
 _LEVEL = 0.95
+MOST_LISTED = 1_000
+"""Items of which an agreement says what raters chose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(NamedTuple):
     """A rater's choice for one item; several labels where the field takes several."""
 
     item: str
     rater: str
-    labels: tuple[str, ...]
+    labels: Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class PairAgreement:
     items: int
     raw: float
     kappa: Estimate
+    choices: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Items by the first rater's choice, then the second's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,96 +80,124 @@ class Agreement:
     alpha: Estimate
     """Krippendorff's, over all items, whoever is missing."""
     categories: tuple[CategoryAgreement, ...]
-    disagreements: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """Items on which not all raters chose the same, with what they chose."""
+    differing: int
+    """Items on which not all raters chose the same."""
+    disagreements: Mapping[str, Mapping[str, Labels]]
+    """The first thousand of them, with what raters chose."""
 
 
 def agree(
     field: str, ratings: Iterable[Rating], *, seed: int = 0, samples: int = _SAMPLES
 ) -> Agreement:
-    """Measure agreement on a field. Sets of labels are compared as a whole, and label by label.
+    """Measure agreement on a field by ratings that are sorted by item.
 
-    Raises `ValueError` where a rater rated an item twice.
+    Sets of labels are compared as a whole, and label by label. Raises `ValueError` where a rater
+    rated an item twice.
     """
-    by_item = _by_item(ratings)
-    both = {item: labels for item, labels in sorted(by_item.items()) if len(labels) > 1}
-    raters = tuple(sorted({rater for labels in by_item.values() for rater in labels}))
-    counts = count_choices(list(both.values()))
+    patterns: Counter[tuple[Labels, ...]] = Counter()
+    cells: defaultdict[tuple[str, str], Counter[tuple[Labels, Labels]]] = defaultdict(Counter)
+    raters: set[str] = set()
+    disagreements: dict[str, Mapping[str, Labels]] = {}
+    for item, group in groupby(ratings, attrgetter("item")):
+        chosen = _choices(group)
+        raters |= chosen.keys()
+        patterns[tuple(sorted(chosen.values()))] += 1
+        for first, other in combinations(chosen, 2):
+            cells[first, other][chosen[first], chosen[other]] += 1
+        if len(disagreements) < MOST_LISTED and len(set(chosen.values())) > 1:
+            disagreements[item] = chosen
+    both = {pattern: count for pattern, count in sorted(patterns.items()) if len(pattern) > 1}
+    counts, weights = count_choices(list(both)), np.array([*both.values()], dtype=np.int64)
     rng = np.random.default_rng(seed)
-
-    def estimate(statistic: Statistic, items: int) -> Estimate:
-        return bootstrap(statistic, items, rng, samples)
-
-    pairs = []
-    for first, other in combinations(raters, 2):
-        shared = [
-            (labels[first], labels[other])
-            for labels in both.values()
-            if first in labels and other in labels
-        ]
-        if shared:
-            kappa = estimate(_kappa(shared), len(shared))
-            same = sum(one == two for one, two in shared) / len(shared)
-            pairs.append(PairAgreement((first, other), len(shared), same, kappa))
+    estimate = partial(_bootstrap, rng=rng, samples=samples)
     return Agreement(
         field,
-        len(both),
-        len(by_item) - len(both),
-        raters,
-        estimate(partial(raw_agreement, counts), len(both)),
-        tuple(pairs),
-        estimate(partial(krippendorff_alpha, counts), len(both)),
-        tuple(_categories(both, estimate)),
-        {
-            item: dict(sorted(labels.items()))
-            for item, labels in both.items()
-            if len(set(labels.values())) > 1
-        },
+        sum(both.values()),
+        patterns.total() - sum(both.values()),
+        tuple(sorted(raters)),
+        estimate(partial(raw_agreement, counts), weights),
+        tuple(
+            PairAgreement(
+                pair,
+                each.total(),
+                sum(each[cell] for cell in each if cell[0] == cell[1]) / each.total(),
+                kappa(each, rng, samples),
+                *_confusion(each),
+            )
+            for pair, each in sorted(cells.items())
+        ),
+        estimate(partial(krippendorff_alpha, counts), weights),
+        tuple(_categories(both, partial(estimate, weights=weights))),
+        sum(count for pattern, count in both.items() if len(set(pattern)) > 1),
+        disagreements,
     )
 
 
-def raw_agreement(counts: Counts, items: Items | slice = slice(None)) -> float | None:
-    """Return the share of equal pairs of ratings of an item, averaged over items."""
-    counts = counts[items]
-    sizes = counts.sum(axis=1)
-    if not len(counts):
+def _choices(ratings: Iterable[Rating]) -> dict[str, Labels]:
+    """Return what each rater chose for an item, by their names in order."""
+    chosen: dict[str, Labels] = {}
+    for item, rater, labels in sorted(ratings):
+        if rater in chosen:
+            raise ValueError(f"{rater} rated {item} twice")
+        chosen[rater] = tuple(sorted(set(labels)))
+    return chosen
+
+
+def raw_agreement(counts: Counts, weights: Counts) -> float | None:
+    """Return the share of equal pairs of ratings of an item, averaged over items.
+
+    `counts` are ways to rate an item x categories: how many raters chose a category; `weights` say
+    how many items were rated so.
+    """
+    if not weights.sum():
         return None
-    return float(np.mean((counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))))
+    sizes = counts.sum(axis=1)
+    shares = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
+    return float(np.average(shares, weights=weights))
 
 
-def krippendorff_alpha(counts: Counts, items: Items | slice = slice(None)) -> float | None:
-    """Return Krippendorff's alpha for nominal data; items may have different numbers of ratings."""
-    counts = counts[items]
-    counts = counts[:, counts.any(axis=0)]
-    if counts.shape[1] < 2:
+def krippendorff_alpha(counts: Counts, weights: Counts) -> float | None:
+    """Return Krippendorff's alpha for nominal data, of the same as `raw_agreement`."""
+    items = np.repeat(counts, weights, axis=0)
+    items = items[:, items.any(axis=0)]
+    if items.shape[1] < 2:
         return None
     alpha = load("krippendorff", "Agreement of annotators").alpha
-    return float(alpha(value_counts=counts, level_of_measurement="nominal"))
+    return float(alpha(value_counts=items, level_of_measurement="nominal"))
 
 
-def count_choices(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Counts:
-    """Return items x categories; a set of labels is one category."""
-    names = sorted({labels for ratings in items for labels in ratings.values()})
-    places = {labels: place for place, labels in enumerate(names)}
-    counts = np.zeros((len(items), len(names)), dtype=np.int64)
-    for row, ratings in enumerate(items):
-        for labels in ratings.values():
-            counts[row, places[labels]] += 1
-    return counts
-
-
-def bootstrap(
-    statistic: Statistic, items: int, rng: np.random.Generator, samples: int = _SAMPLES
+def kappa(
+    cells: Mapping[tuple[Any, Any], int], rng: np.random.Generator, samples: int = _SAMPLES
 ) -> Estimate:
-    """Return a statistic with its percentile interval over resampled items.
+    """Return Cohen's kappa by how many items have each pair of choices, with its interval."""
+    names = sorted({choice for cell in cells for choice in cell})
+    first, other = (np.array([names.index(cell[side]) for cell in cells]) for side in (0, 1))
+    weights = np.array([*cells.values()], dtype=np.int64)
+    return _bootstrap(partial(cohen_kappa, first, other), weights, rng, samples)
+
+
+def count_choices(patterns: Sequence[tuple[Labels, ...]]) -> Counts:
+    """Return ways to rate an item x categories; a set of labels is one category."""
+    names = sorted({labels for pattern in patterns for labels in pattern})
+    rows = [[pattern.count(name) for name in names] for pattern in patterns]
+    return np.array(rows, dtype=np.int64).reshape(len(patterns), len(names))
+
+
+def _bootstrap(
+    statistic: Callable[[Counts], float | None],
+    weights: Counts,
+    rng: np.random.Generator,
+    samples: int,
+) -> Estimate:
+    """Return a statistic of items with its percentile interval, by drawing items again.
 
     Samples in which it is not defined are left out of the interval.
     """
-    value = statistic(np.arange(items)) if items else None
+    value, items = statistic(weights), int(weights.sum())
     if value is None:
         return Estimate(None, None, None)
     samples = min(samples, max(_FEWEST_SAMPLES, _MOST_DRAWN // items))
-    drawn = (statistic(rng.integers(0, items, items)) for _ in range(samples))
+    drawn = map(statistic, rng.multinomial(items, weights / items, samples))
     estimates = [estimate for estimate in drawn if estimate is not None]
     if not estimates:
         return Estimate(value, None, None)
@@ -173,31 +205,21 @@ def bootstrap(
     return Estimate(value, float(low), float(high))
 
 
-def _kappa(shared: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> Statistic:
-    names = sorted({labels for pair in shared for labels in pair})
-    places = {labels: place for place, labels in enumerate(names)}
-    first, other = (np.array([places[pair[side]] for pair in shared]) for side in (0, 1))
-    return lambda items: cohen_kappa(first[items], other[items])
-
-
-def _by_item(ratings: Iterable[Rating]) -> dict[str, dict[str, tuple[str, ...]]]:
-    by_item: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for rating in ratings:
-        if rating.rater in by_item[rating.item]:
-            raise ValueError(f"{rating.rater} rated {rating.item} twice")
-        by_item[rating.item][rating.rater] = tuple(sorted(set(rating.labels)))
-    return by_item
+def _confusion(
+    cells: Counter[tuple[Labels, Labels]],
+) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+    names = sorted({labels for cell in cells for labels in cell})
+    counts = tuple(tuple(cells[row, column] for column in names) for row in names)
+    return tuple(", ".join(labels) or "nothing" for labels in names), counts
 
 
 def _categories(
-    items: Mapping[str, Mapping[str, tuple[str, ...]]],
-    estimate: Callable[[Statistic, int], Estimate],
+    patterns: Mapping[tuple[Labels, ...], int],
+    estimate: Callable[[Callable[[Counts], float | None]], Estimate],
 ) -> Iterator[CategoryAgreement]:
-    names = {label for ratings in items.values() for labels in ratings.values() for label in labels}
-    for name in sorted(names):
-        chosen = [sum(name in labels for labels in ratings.values()) for ratings in items.values()]
-        others = [len(ratings) for ratings in items.values()]
+    for name in sorted({label for pattern in patterns for labels in pattern for label in labels}):
+        chosen = [sum(name in labels for labels in pattern) for pattern in patterns]
+        others = [len(pattern) for pattern in patterns]
         counts = np.array([np.subtract(others, chosen), chosen], dtype=np.int64).T
-        yield CategoryAgreement(
-            name, sum(chosen), estimate(partial(krippendorff_alpha, counts), len(items))
-        )
+        total = sum(map(int.__mul__, chosen, patterns.values()))
+        yield CategoryAgreement(name, total, estimate(partial(krippendorff_alpha, counts)))

@@ -107,12 +107,16 @@ def allocate(sizes: Mapping[str, int], doubts: Mapping[str, float], most: int) -
     return chosen
 
 
-def cohen_kappa(first: npt.ArrayLike, other: npt.ArrayLike) -> float | None:
+def cohen_kappa(
+    first: npt.ArrayLike, other: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float | None:
     """Return Cohen's kappa of two raters' choices for the same items, by scikit-learn.
 
-    None where it is not defined: without items, and where both chose one category alone.
+    `weights` say how many items there are of each. None where it is not defined: without items,
+    and where both chose one category alone.
     """
-    if len(np.union1d(first, other)) < 2:
+    counted = slice(None) if weights is None else np.asarray(weights) > 0
+    if len(np.union1d(np.asarray(first)[counted], np.asarray(other)[counted])) < 2:
         return None
     metrics = load("sklearn.metrics", "Cohen's kappa")
-    return float(metrics.cohen_kappa_score(first, other))
+    return float(metrics.cohen_kappa_score(first, other, sample_weight=weights))

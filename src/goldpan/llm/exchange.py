@@ -53,15 +53,6 @@ class ModelRequest:
         return str(self.body["model"])
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRequest:
-    """A request, and the function that reads its answer."""
-
-    request: ModelRequest
-    read: Callable[[str], object]
-    """Raises `ValueError` where a text is no answer."""
-
-
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ does exactly what a run does that starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
@@ -15,100 +14,13 @@ from urllib.parse import urlsplit
 from goldpan.core.sanitize import line
 from goldpan.core.terminal import Reporter
 from goldpan.llm.answer_text import without_thoughts
-from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.dialect import Dialect
-from goldpan.llm.endpoint import Endpoint, connect
-from goldpan.llm.exchange import (
-    GivenUpError,
-    ModelReply,
-    ModelRequest,
-    PendingRequest,
-    RequestOutcome,
-    answer_to,
-)
+from goldpan.llm.endpoint import connect
+from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, answer_to
 from goldpan.llm.response_store import ResponseStore
+from goldpan.llm.sending import Asker, Batcher
 from goldpan.llm.settings import EndpointSettings
-
-_PATIENCE = 10
-"""Failures in a row, before any success, after which the endpoint is given up."""
-_DEAD = 30
-"""Requests in a row, after a success, that never came through, after which it is given up."""
-_UNHEARD = ("timeout", "no-connection")
-
-
-class Asker:
-    """Sends requests from threads; this thread alone archives and counts."""
-
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        store: ResponseStore,
-        budget: CostBudget,
-        settings: EndpointSettings,
-        done: Callable[[], None],
-    ) -> None:
-        self._endpoint = endpoint
-        self._store = store
-        self._budget = budget
-        self._concurrency = settings.concurrency
-        self._other_name = settings.answers_as
-        self._done = done
-        self._under_way: dict[Future[ModelReply], PendingRequest] = {}
-        self._failed = self._unheard = 0
-        self._succeeded = False
-        self.sent = 0
-
-    def ask(self, requests: Iterable[PendingRequest]) -> bool:
-        """Send requests and archive the replies.
-
-        Returns False where the money did not suffice for all. Raises `EndpointError` where the
-        endpoint serves nobody. However it ends, replies under way are waited for and kept: they
-        are paid for.
-        """
-        with ThreadPoolExecutor(self._concurrency) as pool:
-            try:
-                for pending in requests:
-                    request = pending.request
-                    while self._under_way and (
-                        len(self._under_way) >= self._concurrency
-                        or not self._budget.admits(request)
-                    ):
-                        self._collect()
-                    if not self._budget.admits(request):
-                        return False
-                    self._budget.reserve(request)
-                    self._under_way[pool.submit(self._endpoint.ask, request)] = pending
-                    self.sent += 1
-                while self._under_way:
-                    self._collect()
-            finally:
-                while self._under_way:
-                    self._collect(ending=True)
-        return True
-
-    def _collect(self, *, ending: bool = False) -> None:
-        """Keep the replies that came; `ending` raises nothing more."""
-        for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
-            pending = self._under_way.pop(future)
-            if ending and future.exception() is not None:
-                continue
-            request, reply = pending.request, future.result()
-            outcome = answer_to(request, reply, pending.read, self._other_name)
-            usage = self._store.keep(request, reply, outcome)
-            self._budget.settle(request.key, request.model, usage, batch=False)
-            self._done()
-            self._failed = 0 if outcome.final else self._failed + 1
-            self._unheard = self._unheard + 1 if outcome.failure in _UNHEARD else 0
-            self._succeeded = self._succeeded or outcome.final
-            is_dead = self._failed >= _PATIENCE and not self._succeeded
-            if not ending and (is_dead or self._unheard >= _DEAD):
-                raise GivenUpError(
-                    f"{self._endpoint.base_url} answered none of {self._failed} requests "
-                    f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
-                    "Check --base-url, --model and the settings, and run the same command again",
-                )
-
 
 ShownT = TypeVar("ShownT")
 AnswerT = TypeVar("AnswerT")
@@ -236,31 +148,28 @@ class Planner(Generic[ShownT, AnswerT]):
             return 0, True
         settings, store, known = self._settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
-            asker = Asker(endpoint, store, budget, settings, task.advance)
-            batcher = Batcher(endpoint, store, budget, settings, task.advance, reporter.note)
+            rest = (endpoint, store, budget, settings, task.advance, reporter.note)
+            batcher = Batcher(*rest)
+            sender = batcher if settings.batch else Asker(*rest)
             while True:
-                before = asker.sent + batcher.sent
-                readers = {pending.request.key: pending.read for pending in self._open()}
-                if settings.batch:
-                    enough = batcher.ask(self._open(), readers)
-                else:
-                    enough = batcher.take_up(readers) and asker.ask(self._open())
-                sent = asker.sent + batcher.sent
+                before = sender.sent
+                ready = batcher.take_up({request.key for request in self._open()})
+                enough = ready and sender.ask(self._open())
                 # What a batch really cost may leave room for another one.
-                if sent == before or not (enough or (settings.batch and settings.wait)):
+                if sender.sent == before or not (enough or (settings.batch and settings.wait)):
                     break
         if new := self.dialect.left_out - known:
             reporter.note(f"{settings.base_url} does not take {', '.join(sorted(new))}")
-        return sent, enough
+        return sender.sent, enough
 
-    def _open(self) -> Iterator[PendingRequest]:
+    def _open(self) -> Iterator[ModelRequest]:
         """Yield the requests that are still to be sent, each once."""
         seen: set[str] = set()
         for question in self._questions():
             attempt = self.last(question)
             if attempt.outcome is None and attempt.request.key not in seen:
                 seen.add(attempt.request.key)
-                yield PendingRequest(attempt.request, question.read)
+                yield attempt.request
 
 
 def _problem(question: Question[ShownT, AnswerT], attempt: Attempt[ShownT, AnswerT]) -> str | None:

@@ -70,17 +70,10 @@ class ResponseStore:
             return None
         return Usage(*record.meta["usage"]), record.meta["batch"]
 
-    def keep(
-        self, request: ModelRequest, reply: ModelReply, outcome: RequestOutcome[object]
-    ) -> Usage:
-        """Archive a request and its reply; only a final one spares asking again."""
-        self._keep_request(request)
-        return self.keep_reply(request.key, request.model, reply, outcome)
-
     def begin_batch(self, batch: Batch, requests: Sequence[ModelRequest]) -> None:
         """Archive a batch and its requests before it is submitted."""
         for request in requests:
-            self._keep_request(request)
+            self.keep_request(request)
         self._append({**asdict(batch), "part": "batch"})
 
     def name_batch(self, batch: Batch) -> None:
@@ -95,15 +88,19 @@ class ResponseStore:
         """Return the batches at an endpoint that were begun and not ended, oldest first."""
         return [batch for batch in self._batches.values() if batch.base_url == base_url]
 
-    def _keep_request(self, request: ModelRequest) -> None:
+    def keep_request(self, request: ModelRequest) -> None:
+        """Archive a request, once."""
         if request.key not in self._requests:
             meta = {"part": "request", "key": request.key, "prompt": request.prompt}
             self._append(meta, request.data, sync=False)
 
-    def keep_reply(
+    def keep(
         self, key: str, model: str, reply: ModelReply, outcome: RequestOutcome[object]
     ) -> Usage:
-        """Archive a reply, whose request was archived before; return what it used."""
+        """Archive a reply, whose request was archived before; return what it used.
+
+        Only a final one spares asking again.
+        """
         usage = outcome.usage
         if reply.status == 200 and outcome.final and not (usage.input and usage.output):
             usage = Usage(

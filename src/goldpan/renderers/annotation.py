@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from goldpan.annotation.review.calibration import Calibration
 from goldpan.annotation.review.run import ReviewResult
+from goldpan.annotation.studio.answers import Progress
 from goldpan.annotation.studio.gold import Agreements, GoldExport
 from goldpan.annotation.studio.pull import CollectedAnswers
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
-from goldpan.annotation.studio.summary import AnnotationReport, Progress
-from goldpan.core.result import (
-    Piece,
-    Table,
-    Title,
-    count,
-    counts_text,
-    first_lines,
-    renders,
-    table_of,
-)
+from goldpan.annotation.studio.summary import AnnotationReport
+from goldpan.core.result import Piece, Table, Title, count, counts_text, renders, table_of
 from goldpan.filters.basis import basis_sentences
 from goldpan.renderers.llm import requests_and_cost
 
@@ -32,22 +25,28 @@ _MOST_FAILURES = 5
 def _pushed(result: PushResult) -> Iterator[Piece]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
     yield f"{result.project}: {counts}, {result.seconds:.1f} s"
+    yield result.removed and f"Removed that were there twice: {count(result.removed, 'task')}"
     yield f"Annotators start at {result.page}"
 
 
 @renders(CollectedAnswers)
 def _collected(result: CollectedAnswers) -> Iterator[Piece]:
-    if result.project != result.pulls[0].project:
-        yield f"{result.project} adjudicates {result.pulls[0].project}: both are pulled"
+    if result.project != result.pulls[0].progress.project:
+        yield f"{result.project} adjudicates {result.pulls[0].progress.project}: both are pulled"
     for each in result.pulls:
-        verb = "counts" if each.answers == 1 else "count"
+        state = each.progress
         yield (
-            f"{each.project}: {count(each.fetched, 'task')} fetched, "
-            f"{count(each.answers, 'answer')} {verb}, {each.done:,} of "
-            f"{count(each.tasks, 'subject')} are done, {each.seconds:.1f} s"
+            f"{state.project}: {count(state.answers, 'answer')} "
+            f"{'counts' if state.answers == 1 else 'count'}, {state.finished:,} of "
+            f"{count(state.subjects, 'subject')} finished, {each.seconds:.1f} s"
         )
-        for problem, number in each.problems.items():
+        for problem, number in state.problems.items():
             yield f"  {number:,} do not count: {problem}"
+        if each.lost:
+            yield (
+                f"  The server cannot export {count(len(each.lost), 'task')}, so answers are "
+                f"missing: check {', '.join(map(str, each.lost[:_MOST]))} there"
+            )
         if each.configuration_changed:
             yield "  The form was changed on the server"
         if each.foreign:
@@ -84,11 +83,11 @@ def _agreed(result: Agreements) -> Iterator[Piece]:
         yield f"  Krippendorff's alpha {field.alpha.shown('not defined')}"
         yield table_of(field.pairs, "raters", "items", "kappa", title="Cohen's kappa")
         yield table_of(field.categories, title="Krippendorff's alpha of each category")
-        differing = []
-        for item, labels in field.disagreements.items():
+        for item, labels in islice(field.disagreements.items(), _MOST):
             answers = (f"{who}: {', '.join(values)}" for who, values in labels.items())
-            differing.append(f"  differ on {item} ({'; '.join(answers)})")
-        yield from first_lines(differing, _MOST, ": see --json")
+            yield f"  differ on {item} ({'; '.join(answers)})"
+        if field.differing > _MOST:
+            yield f"  and on {field.differing - _MOST:,} more: see --json"
 
 
 @renders(GoldExport)

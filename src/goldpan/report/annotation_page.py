@@ -17,7 +17,7 @@ from goldpan.report.html import render
 
 PAGE, JSON = "annotation.html", "annotation.json"
 _MOST_ITEMS = 200
-"""Disputed items of a round that the page lists; the JSON holds all."""
+"""Disputed items of a round that the page lists."""
 
 
 def write_annotation_report(

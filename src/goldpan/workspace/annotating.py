@@ -14,11 +14,12 @@ from goldpan.workspace.options import Project, Projects, StudioUrl
 from goldpan.workspace.repositories import dataset_directory
 
 if TYPE_CHECKING:
+    from goldpan.annotation.studio.answers import Progress
     from goldpan.annotation.studio.client import Server
     from goldpan.annotation.studio.gold import Agreements, GoldExport
     from goldpan.annotation.studio.pull import CollectedAnswers
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
-    from goldpan.annotation.studio.summary import AnnotationReport, Progress
+    from goldpan.annotation.studio.summary import AnnotationReport
     from goldpan.datasets.tasks.task import Task
 
 
@@ -120,7 +121,7 @@ class Annotate(Group):
 
         Example: goldpan annotate status --project pairs
         """
-        from goldpan.annotation.studio.summary import progress
+        from goldpan.annotation.studio.answers import progress
 
         return progress(self.lab.layout, project)
 

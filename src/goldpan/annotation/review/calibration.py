@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.agreement import bootstrap
+from goldpan.annotation.agreement import kappa
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
-from goldpan.core.proportions import Estimate, cohen_kappa, wilson
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Result, Results
 from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -84,19 +84,14 @@ def calibrate(
     votes = [(ours[key].keep, theirs[key].keep) for key in shared]
     counts, peoples = Counter(votes), Counter(vote for _, vote in votes)
     both = counts[True, True]
-    decided = np.array([vote for vote in votes if None not in vote], dtype=int).reshape(-1, 2)
+    decided = {vote: counts[vote] for vote in counts if None not in vote}
     return Calibration(
         criterion,
         len(shared),
         {_NAMES[our]: {_NAMES[their]: counts[our, their] for their in _NAMES} for our in _NAMES},
         precision=wilson(both, both + counts[True, False]),
         recall=wilson(both, peoples[True]),
-        kappa=bootstrap(
-            lambda items: cohen_kappa(*decided[items].T),
-            len(decided),
-            np.random.default_rng(0),
-            samples,
-        ),
+        kappa=kappa(decided, np.random.default_rng(0), samples),
         without_model=wilson(peoples[True], peoples[True] + peoples[False]),
         undecided=wilson(sum(our is None for our, _ in votes), len(shared)),
         only_model=len(ours.keys() - theirs.keys()),

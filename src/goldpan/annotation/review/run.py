@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from goldpan.annotation.review.request import ReviewSettings, load_prompt
+from goldpan.annotation.review.request import ReviewSettings
 from goldpan.annotation.review.stored import write_reviews
-from goldpan.annotation.review.subjects import KINDS, CaseFile, SubjectKind, read_cases
-from goldpan.annotation.review.votes import ReviewPlanner
+from goldpan.annotation.review.subjects import KINDS, read_cases, store_cases, stored_cases
+from goldpan.annotation.review.votes import prompt_of, questions, verdict_on, votes_on
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -26,6 +26,7 @@ from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.profile import Profile
 from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import FINAL, Usage
+from goldpan.llm.planner import Planner
 from goldpan.llm.response_store import open_responses
 
 _KEPT = 20
@@ -88,29 +89,49 @@ def run_review(
     basis = tuple(find_basis(workspace, repos, profile.name))
     with (
         open_responses(workspace.root / "reviews", "review", write=not dry_run) as store,
-        _reading(workspace, repos, profile, settings, reporter) as cases,
+        workspace.scratch() as scratch,
     ):
-        planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
-        estimate, subjects = planner.estimate(budget), planner.subjects()
+        kinds = [kind for kind in KINDS.values() if kind.subject in settings.subjects]
+        files: dict[str, Path] = {}
+        with reporter.task("subjects", len(repos)) as progress:
+            for number, repo in enumerate(repos):
+                files[repo] = scratch / f"{number}.jsonl"
+                read = (
+                    read_cases(workspace, repo, profile, kind, settings.limit) for kind in kinds
+                )
+                store_cases(files[repo], chain.from_iterable(read))
+                progress.advance()
+        planner = Planner(store, settings, lambda: questions(files.values(), settings))
+        budget = CostBudget(settings)
+        estimate = planner.estimate(budget)
+        prompts = (prompt_of(case.subject, settings).name for case in stored_cases(*files.values()))
+        subjects = dict(sorted(Counter(prompts).items()))
         planned = ReviewResult(profile.name, dry_run, estimate, subjects, basis)
         if dry_run:
             return replace(planned, complete=not estimate.requests)
         sent, complete = planner.ask(budget, reporter)
         counts: Counter[tuple[bool | None, str]] = Counter()
         reasons: Counter[str] = Counter()
-        verdicts = planner.verdicts(profile.name)
-        for repo, count in cases.repositories:
-            rows = list(islice(verdicts, count))
+        failures: Counter[tuple[str, str]] = Counter()
+        answered = False
+        for repo, file in files.items():
+            rows = []
+            for case in stored_cases(file):
+                votes = votes_on(case, planner, settings)
+                rows.append(verdict_on(case, votes, settings, profile.name))
+                for outcome in (vote.outcome for vote in votes if vote.outcome):
+                    if outcome.failure:
+                        failures[outcome.failure, outcome.detail] += 1
+                    answered = answered or not outcome.failure
             counts.update((row["keep"], row["criterion"]) for row in rows)
             reasons.update(row["reason"] for row in rows if row["reason"])
             write_reviews(workspace, repo, profile.name, rows, reviewers(settings), store.seals())
     # A request that the endpoint does not take counts as answered where it takes others.
-    answered = bool(planner.answered)
     remain = any(
         failure not in FINAL and not (answered and failure == "bad-request")
-        for failure, _ in planner.failed
+        for failure, _ in failures
     )
-    failed = {": ".join(each): count for each, count in planner.failed.most_common(_KEPT)}
+    failed = {": ".join(each): count for each, count in failures.most_common(_KEPT)}
     keep, drop, people = (
         {prompt: count for (kept, prompt), count in counts.items() if kept is vote}
         for vote in (True, False, None)
@@ -132,42 +153,13 @@ def run_review(
 
 def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
     """Return the reviewers by prompt, as provenance states them."""
+    prompts = [prompt_of(subject, settings) for subject in KINDS if subject in settings.subjects]
     return {
-        kind.prompt: {
-            "prompt": load_prompt(kind.prompt).label,
+        prompt.name: {
+            "prompt": prompt.label,
             "models": list(settings.models),
             "temperature": settings.temperature,
             "agreement": settings.agreement,
         }
-        for kind in _kinds(settings)
+        for prompt in prompts
     }
-
-
-@contextmanager
-def _reading(
-    workspace: WorkspaceLayout,
-    repos: Sequence[str],
-    profile: Profile,
-    settings: ReviewSettings,
-    reporter: Reporter,
-) -> Iterator[CaseFile]:
-    """Open a file with the subjects of all repositories."""
-    kinds = _kinds(settings)
-    with workspace.scratch() as scratch:
-        cases = CaseFile(scratch / "cases.jsonl")
-        with reporter.task("subjects", len(repos)) as progress:
-            for repo in repos:
-                read = (
-                    read_cases(workspace, repo, profile, kind, settings.limit) for kind in kinds
-                )
-                cases.write(repo, chain.from_iterable(read))
-                progress.advance()
-        yield cases
-
-
-def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
-    return [
-        replace(kind, prompt=settings.prompts.get(subject, kind.prompt))
-        for subject, kind in KINDS.items()
-        if subject in settings.subjects
-    ]

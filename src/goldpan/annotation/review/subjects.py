@@ -279,23 +279,14 @@ def _draw_subjects(view: RepoView, limit: int) -> None:
 _CASES = msgspec.json.Decoder(ReviewItem)
 
 
-class CaseFile:
-    """Cases on disk, which are read several times; their texts are redacted."""
+def store_cases(path: Path, cases: Iterable[ReviewItem]) -> None:
+    """Write cases, whose texts are redacted, to a file from which they are read several times."""
+    with named(path), path.open("wb") as file:
+        file.writelines(orjson.dumps(case) + b"\n" for case in cases)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.repositories: list[tuple[str, int]] = []
-        """Each repository and how many cases it has, in the order of the cases."""
 
-    def write(self, repo: str, cases: Iterable[ReviewItem]) -> None:
-        """Add the cases of a repository."""
-        count = 0
-        with named(self._path), self._path.open("ab") as file:
-            for case in cases:
-                file.write(orjson.dumps(case) + b"\n")
-                count += 1
-        self.repositories.append((repo, count))
-
-    def __iter__(self) -> Iterator[ReviewItem]:
-        with self._path.open("rb") as file:
+def stored_cases(*paths: Path) -> Iterator[ReviewItem]:
+    """Yield the cases in files."""
+    for path in paths:
+        with path.open("rb") as file:
             yield from map(_CASES.decode, file)

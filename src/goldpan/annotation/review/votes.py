@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -20,59 +20,74 @@ from goldpan.annotation.review.request import (
     make_request,
     parse_answer,
 )
-from goldpan.annotation.review.subjects import KINDS, CaseFile, ReviewItem
+from goldpan.annotation.review.subjects import KINDS, ReviewItem, stored_cases
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import comment_evidence
-from goldpan.filters.criterion import KEYS
+from goldpan.filters.criterion import KEYS, Subject
 from goldpan.llm.answer_text import READING
-from goldpan.llm.exchange import RequestOutcome
-from goldpan.llm.planner import Planner, Question
-from goldpan.llm.response_store import ResponseStore
+from goldpan.llm.planner import Attempt, Planner, Question
 
 STAGE = "llm"
 NOT_ASKED = "not-asked"
 """The reason for a subject that was not sent: no money left, the limit, or a batch under way."""
 
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """A model's judgment of a case; no outcome where it was not asked yet."""
-
-    model: str
-    outcome: RequestOutcome[ReviewAnswer] | None
-    shown: Shown
-
-    @property
-    def answer(self) -> ReviewAnswer | None:
-        """The answer, where there is a valid one."""
-        return self.outcome.answer if self.outcome else None
-
-    @property
-    def verdict(self) -> str:
-        """The verdict, or why there is none."""
-        if self.outcome is None:
-            return NOT_ASKED
-        return self.answer.verdict if self.answer else str(self.outcome.failure)
-
-    @property
-    def quotes(self) -> tuple[str, ...]:
-        """The passages that the answer rests on, empty where it points at none."""
-        return quotations(self.answer.evidence, self.shown) if self.answer else ()
+Vote = Attempt[Shown, ReviewAnswer]
+"""A model's judgment of a case, as far as it was asked."""
+Decision = tuple[bool | None, str | None, float | None, str]
+"""Keep or drop, or None for people; the reason; a single vote's confidence, or the share of
+several that agree; the evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewDecision:
-    """The columns of a verdict that votes decide."""
-
-    keep: bool | None
-    """None sends the subject to people."""
-    reason: str | None
-    value: float | None
-    """The confidence of a single vote, the share of several that agree with the verdict."""
-    evidence: str
+def questions(
+    files: Iterable[Path], settings: ReviewSettings
+) -> Iterator[Question[Shown, ReviewAnswer]]:
+    """Yield the questions about all cases in files, one model after the other."""
+    for model in settings.models:
+        for case in stored_cases(*files):
+            if case.obstacle is None:
+                yield _question(case, model, settings)
 
 
-def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> ReviewDecision:
+def votes_on(
+    case: ReviewItem, planner: Planner[Shown, ReviewAnswer], settings: ReviewSettings
+) -> list[Vote]:
+    """Return the votes on a case; none where it is not sent to models."""
+    models = settings.models if case.obstacle is None else ()
+    return [planner.last(_question(case, model, settings)) for model in models]
+
+
+def verdict_on(
+    case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings, profile: str
+) -> dict[str, Any]:
+    """Return the verdict on a case in the columns of `verdicts`."""
+    prompt = prompt_of(case.subject, settings)
+    keep, reason, value, evidence = _decide(case, votes, settings)
+    return {
+        **{name: getattr(case, name) for name in ("repo", "subject", *KEYS["pair"])},
+        "stage": STAGE,
+        "criterion": prompt.name,
+        "decides": False,
+        "keep": keep,
+        "reason": reason,
+        "value": value,
+        "evidence": evidence or None,
+        "profile": profile,
+        "settings": settings_digest(prompt, settings),
+    }
+
+
+def _question(
+    case: ReviewItem, model: str, settings: ReviewSettings
+) -> Question[Shown, ReviewAnswer]:
+    prompt = prompt_of(case.subject, settings)
+    return Question(
+        partial(make_request, case, prompt, model, settings),
+        partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
+        partial(_complaint, case),
+    )
+
+
+def _decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
     """Return the verdict on a case.
 
     People decide where a text tries to steer the model, where a vote is missing, where a quote
@@ -80,71 +95,72 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     `agreement` of the votes are the same. Votes that name different replies are not the same.
     """
     if case.obstacle:
-        return ReviewDecision(None, case.obstacle, None, "")
-    counted = [_counted(vote, settings) for vote in votes]
+        return None, case.obstacle, None, ""
+    counted = [_said(vote, settings.confidence) for vote in votes]
+    answers = [
+        (vote.shown, vote.outcome.answer, verdict, vote.request.model)
+        for vote, verdict in zip(votes, counted, strict=True)
+        if vote.outcome and vote.outcome.answer
+    ]
     counts = Counter(counted)
     # Where the prompt asks for no reply, the number is 0.
-    replies = Counter(
-        (vote.answer and vote.answer.reply) or 0
-        for vote, verdict in zip(votes, counted, strict=True)
-        if verdict == "keep"
-    )
+    replies = Counter(answer.reply or 0 for _, answer, verdict, _ in answers if verdict == "keep")
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
     agreeing = {"keep": replies[reply], "drop": counts["drop"]}
     winner = max(agreeing, key=agreeing.__getitem__)
     share = agreeing[winner] / len(votes)
     value: float | None = share
     if len(votes) == 1:
-        value = votes[0].answer.confidence if votes[0].answer else None
+        value = answers[0][1].confidence if answers else None
     if case.suspicions:
-        return ReviewDecision(None, "injection", value, line("; ".join(case.suspicions)))
-    if any(vote.outcome is None for vote in votes):
-        return ReviewDecision(None, NOT_ASKED, None, _votes_line(votes))
-    failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
-    if len(failed) == len(votes):
-        return ReviewDecision(None, failed[0].verdict, None, _votes_line(votes))
-    if missing := _missing(votes):
-        return ReviewDecision(None, "quote-not-found", value, line(missing))
+        return None, "injection", value, line("; ".join(case.suspicions))
+    failed = [str(vote.outcome.failure) for vote in votes if vote.outcome and vote.outcome.failure]
+    if NOT_ASKED in counts or len(failed) == len(votes):
+        return None, NOT_ASKED if NOT_ASKED in counts else failed[0], None, _told(votes)
+    for shown, answer, _, model in answers:
+        if problem := _lacks_evidence(shown, answer):
+            return None, "quote-not-found", value, line(f"{model} {problem}")
     if unknown := [number for number in replies if not 0 <= number <= len(case.comment_ids)]:
-        return ReviewDecision(None, "reply-not-found", value, f"reply {unknown[0]}")
+        return None, "reply-not-found", value, f"reply {unknown[0]}"
     if share < settings.agreement or share <= 0.5:
-        return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
-    winners = [
-        (vote.answer, vote.quotes)
-        for vote, verdict in zip(votes, counted, strict=True)
-        if vote.answer and verdict == winner
-    ]
+        differ = (counts["keep"] and counts["drop"]) or len(replies) > 1
+        why = "unsure" if counts["unsure"] or not failed else failed[0]
+        return None, "disagreement" if differ else why, value, _told(votes)
+    winners = [(shown, answer) for shown, answer, verdict, _ in answers if verdict == winner]
     if winner == "drop":
-        reason = _reason([answer for answer, _ in winners])
-        return ReviewDecision(False, reason, value, line(winners[0][1][0]))
-    quote = line(next(quotes for each, quotes in winners if (each.reply or 0) == reply)[0])
+        shown, answer = winners[0]
+        codes = Counter(answer.reasons[0] for _, answer in winners if answer.reasons)
+        reason = min(codes, key=lambda code: (-codes[code], code), default="unexplained")
+        return False, reason, value, line(quotations(answer.evidence, shown)[0])
+    shown, answer = next(each for each in winners if (each[1].reply or 0) == reply)
+    quote = line(quotations(answer.evidence, shown)[0])
     evidence = comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote
-    return ReviewDecision(True, None, value, evidence)
+    return True, None, value, evidence
 
 
-def _counted(vote: Vote, settings: ReviewSettings) -> str:
-    answer = vote.answer
-    if answer and answer.verdict != "unsure" and answer.confidence < settings.confidence:
-        return "unsure"
-    return vote.verdict
+def _said(vote: Vote, least: float = 0.0) -> str:
+    """Return the verdict of a vote, or why there is none; one of less confidence is unsure."""
+    if vote.outcome is None:
+        return NOT_ASKED
+    answer = vote.outcome.answer
+    if answer is None:
+        return str(vote.outcome.failure)
+    return answer.verdict if answer.confidence >= least else "unsure"
 
 
-def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) -> str:
-    if (counts["keep"] and counts["drop"]) or len(replies) > 1:
-        return "disagreement"
-    return "unsure" if counts["unsure"] or not failed else failed[0].verdict
-
-
-def _missing(votes: Sequence[Vote]) -> str | None:
-    """Return the first quote that is in no text, or that a model quotes nothing."""
+def _told(votes: Sequence[Vote]) -> str:
+    """Return what each model said, in one line."""
+    notes = []
     for vote in votes:
-        if vote.answer and (problem := _lacks_evidence(vote.shown, vote.answer)):
-            return f"{vote.model} {problem}"
-    return None
+        detail = vote.outcome.detail if vote.outcome else ""
+        if vote.outcome and vote.outcome.answer:
+            detail = f"{vote.outcome.answer.confidence:.2f}"
+        notes.append(f"{vote.request.model}: {_said(vote)} {detail}".rstrip())
+    return line("; ".join(notes))
 
 
 def _lacks_evidence(shown: Shown, answer: ReviewAnswer) -> str | None:
-    """Return what is wrong with the evidence of an answer."""
+    """Return what is wrong with the evidence of an answer: it is in no text, or there is none."""
     if answer.verdict == "unsure":
         return None
     if not answer.evidence:
@@ -163,83 +179,9 @@ def _complaint(case: ReviewItem, shown: Shown, answer: ReviewAnswer) -> str | No
     return None
 
 
-def _reason(answers: Sequence[ReviewAnswer]) -> str:
-    codes = Counter(answer.reasons[0] for answer in answers if answer.reasons)
-    return min(codes, key=lambda code: (-codes[code], code), default="unexplained")
-
-
-def _votes_line(votes: Sequence[Vote]) -> str:
-    notes = []
-    for vote in votes:
-        detail = vote.outcome.detail if vote.outcome else ""
-        if vote.answer:
-            detail = f"{vote.answer.confidence:.2f}"
-        notes.append(f"{vote.model}: {vote.verdict} {detail}".rstrip())
-    return line("; ".join(notes))
-
-
-class ReviewPlanner(Planner[Shown, ReviewAnswer]):
-    """Asks models about cases and decides by their answers."""
-
-    def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
-        super().__init__(store, settings, self._all)
-        self._cases = cases
-        self._review = settings
-        self.answered = 0
-        """Votes in the verdicts so far."""
-        self.failed: Counter[tuple[str, str]] = Counter()
-        """Votes that failed in them, with the endpoint's or the model's own words."""
-
-    def verdicts(self, profile: str) -> Iterator[dict[str, Any]]:
-        """Yield the decision on each case in the columns of a verdict."""
-        for case in self._cases:
-            votes = []
-            for model in self._review.models if case.obstacle is None else ():
-                attempt = self.last(self._question(case, model))
-                votes.append(Vote(model, attempt.outcome, attempt.shown))
-                if attempt.outcome and attempt.outcome.failure:
-                    self.failed[attempt.outcome.failure, attempt.outcome.detail] += 1
-                elif attempt.outcome:
-                    self.answered += 1
-            prompt = prompt_of(case, self._review)
-            decision = decide(case, votes, self._review)
-            yield {
-                **{name: getattr(case, name) for name in ("repo", "subject", *KEYS["pair"])},
-                "stage": STAGE,
-                "criterion": prompt.name,
-                "decides": False,
-                "keep": decision.keep,
-                "reason": decision.reason,
-                "value": decision.value,
-                "evidence": decision.evidence or None,
-                "profile": profile,
-                "settings": settings_digest(prompt, self._review),
-            }
-
-    def subjects(self) -> dict[str, int]:
-        """Return how many cases each prompt judges."""
-        counts = Counter(prompt_of(case, self._review).name for case in self._cases)
-        return dict(sorted(counts.items()))
-
-    def _all(self) -> Iterator[Question[Shown, ReviewAnswer]]:
-        """Yield the questions about all cases, one model after the other."""
-        for model in self._review.models:
-            for case in self._cases:
-                if case.obstacle is None:
-                    yield self._question(case, model)
-
-    def _question(self, case: ReviewItem, model: str) -> Question[Shown, ReviewAnswer]:
-        prompt = prompt_of(case, self._review)
-        return Question(
-            partial(make_request, case, prompt, model, self._review),
-            partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
-            partial(_complaint, case),
-        )
-
-
-def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
-    """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
-    return load_prompt(settings.prompts.get(case.subject, KINDS[case.subject].prompt))
+def prompt_of(subject: Subject, settings: ReviewSettings) -> ReviewPrompt:
+    """Return the prompt for a subject; raises `UsageError` where no plugin brings the one named."""
+    return load_prompt(settings.prompts.get(subject, KINDS[subject].prompt))
 
 
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:

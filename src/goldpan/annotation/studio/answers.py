@@ -11,6 +11,7 @@ import filecmp
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,13 @@ import pyarrow as pa
 import zstandard
 
 from goldpan.annotation.studio.client import Number
-from goldpan.annotation.studio.project import Project, SubjectKey
+from goldpan.annotation.studio.project import Project, SubjectKey, open_project
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import load
+from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS, TableSchema
 from goldpan.core.secrets import mask
-from goldpan.core.storage.parquet import connect_alone, write, writer
+from goldpan.core.storage.parquet import connect_alone, read_metadata, write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, replacing_file
 
 if TYPE_CHECKING:
@@ -120,7 +122,9 @@ def read_export(path: Path) -> Iterator[ExportedTask]:
     errors = (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError, ijson.JSONError)
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            for task in ijson.items(io.BufferedReader(stream), "item", use_float=True):
+            for task in ijson.items(
+                io.BufferedReader(stream), "item", use_float=True, multiple_values=True
+            ):
                 yield msgspec.convert(task, ExportedTask)
     except errors as error:
         raise ExportError(str(error)) from None
@@ -225,3 +229,96 @@ def rows(
     """Yield the rows that a query gives, some in memory at a time."""
     for batch in database.sql(query, params=values).to_arrow_reader(_AT_ONCE):
         yield from batch.to_pylist()
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorProgress:
+    """One annotator's work."""
+
+    annotator: str
+    answers: int
+    """Answers that count."""
+    skipped: int
+    other: int
+    """Answers that do not count for another reason."""
+    doubts: int
+    seconds: float | None
+    """Median time per task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Result):
+    """The progress of a project, as of its last pull."""
+
+    schema = 3
+    project: str
+    form: str
+    pulled_at: datetime | None
+    """When the last pull began; what was answered later is not counted."""
+    page: str
+    subjects: int
+    """Subjects on the server."""
+    finished: int
+    """Subjects with as many answers as are wanted."""
+    begun: int
+    """Subjects with some answers, but not enough."""
+    passed_over: int
+    """Subjects that lack answers and that somebody skipped: someone else has to answer them."""
+    wanted: int
+    """Answers of the whole project."""
+    answers: int
+    """Answers that count."""
+    problems: Mapping[str, int]
+    """Answers that do not count, by reason."""
+    annotators: tuple[AnnotatorProgress, ...]
+
+
+_BY_ANNOTATOR = """
+SELECT
+    annotator,
+    count(*) FILTER (counts) AS answers,
+    count(*) FILTER (problem = 'skipped') AS skipped,
+    count(*) FILTER (problem <> 'skipped') AS other,
+    count(*) FILTER (counts AND doubt) AS doubts,
+    median(seconds) FILTER (counts) AS seconds
+FROM answers GROUP BY ALL ORDER BY ALL
+"""
+_PROBLEMS = """
+SELECT problem, count(*) FROM answers WHERE NOT counts GROUP BY ALL ORDER BY ALL
+"""
+_ALL = """
+WITH subjects AS (
+    SELECT count(*) FILTER (counts) AS answers, bool_or(problem = 'skipped') AS passed_over
+    FROM answers GROUP BY subject_id
+)
+SELECT
+    (SELECT count(*) FROM subjects WHERE answers >= $enough) AS finished,
+    (SELECT count(*) FROM subjects WHERE answers > 0 AND answers < $enough) AS begun,
+    (SELECT count(*) FROM subjects WHERE passed_over AND answers < $enough) AS passed_over,
+    (SELECT coalesce(sum(answers), 0)::BIGINT FROM subjects) AS answers
+"""
+
+
+def progress(workspace: WorkspaceLayout, name: str) -> Progress:
+    """Return how far a project is; raises `WorkspaceError` before the first pull."""
+    project = open_project(workspace, name)
+    with asking(workspace, project, "") as database:
+        return progress_in(project, database)
+
+
+def progress_in(project: Project, database: duckdb.DuckDBPyConnection) -> Progress:
+    """Return how far a project is whose answers a database has, as `asking` gives it."""
+    enough = project.facts.annotators
+    (state,) = rows(database, _ALL, enough=enough)
+    subjects = int(read_metadata(project.path(TABLE)).get(SUBJECTS.encode(), 0))
+    return Progress(
+        project=project.name,
+        form=project.facts.form,
+        pulled_at=pulled_at(project),
+        page=project.page,
+        subjects=subjects,
+        wanted=enough * subjects,
+        problems=dict(database.execute(_PROBLEMS).fetchall()),
+        annotators=tuple(AnnotatorProgress(**row) for row in rows(database, _BY_ANNOTATOR)),
+        **state,
+    )

@@ -28,10 +28,16 @@ class StudioMissingError(StudioError):
     """The server does not have what was asked for."""
 
 
+class StudioFaultError(StudioError):
+    """The server fails at what was asked for."""
+
+
 T = TypeVar("T")
 _ONCE = {"max_retries": 0}
 """For what creates something: only the caller can tell whether it arrived."""
 _PAGE_SIZE = 100
+_MOST_LOST = 20
+"""Tasks, one after the other, that cannot be exported before the server counts as broken."""
 _OLDEST = (1, 21)
 _FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
 """How SQLite and Python tell of a disk without space."""
@@ -116,15 +122,22 @@ class Studio(AbstractContextManager["Studio"]):
                 "Update that server, or start one with goldpan annotate serve --install",
             )
 
-    def create_project(self, hidden: Sequence[str], **settings: object) -> int:
-        """Create a project whose list of tasks opens without some data; return its number."""
+    def create_project(self, key: str, hidden: Sequence[str], **settings: object) -> int:
+        """Create a project whose list of tasks opens without some data; return its number.
+
+        One whose description holds the key, as a push leaves that was killed, is taken up.
+        """
         columns = [f"tasks:data.{name}" for name in hidden]
         data = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
         with self._telling():
-            made = self._sdk.projects.create(**settings, request_options=_ONCE)
-            number = _checked(made, ServerProject).id
-            self._sdk.views.create(project=number, data=data, request_options=_ONCE)
-        return number
+            found = [_checked(each, ServerProject) for each in self._sdk.projects.list()]
+            numbers = [each.id for each in found if key in (each.description or "")]
+            if not numbers:
+                made = self._sdk.projects.create(**settings, request_options=_ONCE)
+                numbers.append(_checked(made, ServerProject).id)
+            if not self._sdk.views.list(project=numbers[0]):
+                self._sdk.views.create(project=numbers[0], data=data, request_options=_ONCE)
+        return numbers[0]
 
     def project(self, number: int) -> ServerProject:
         """Return a project; raises `StudioMissingError` where it is gone."""
@@ -164,11 +177,55 @@ class Studio(AbstractContextManager["Studio"]):
             ):
                 yield _checked(task, ServerTask)
 
-    def export(self, project: int) -> Iterator[bytes]:
-        """Yield all tasks of a project with all their answers as the server writes them: JSON."""
+    def is_untouched(self, task: int) -> bool:
+        """Tell whether nobody has answered, skipped or begun a task."""
+        with self._telling():
+            found = self._sdk.tasks.get(str(task))
+            touched = (found.total_annotations, found.cancelled_annotations, found.draft_exists)
+            return touched == (0, 0, False)
+
+    def delete_task(self, task: int) -> None:
+        """Delete a task."""
+        with self._telling():
+            self._sdk.tasks.delete(str(task))
+
+    def export(self, project: int, lost: list[int]) -> Iterator[bytes]:
+        """Yield the tasks of a project with their answers as the server writes them: JSON arrays.
+
+        It is one, of all. Where the server fails at some task it is several, and the numbers of
+        the tasks that it cannot export are added to `lost`.
+        """
+        try:
+            yield from self._exported(project)
+        except StudioFaultError:
+            numbers = [task.id for task in self.tasks(project)]
+            left = [numbers[at : at + _PAGE_SIZE] for at in range(0, len(numbers), _PAGE_SIZE)]
+            worked = False
+            while left:
+                some = left.pop()
+                try:
+                    yield from self._exported(project, some)
+                    worked = True
+                except StudioFaultError:
+                    if len(some) > 1:
+                        left += some[: len(some) // 2], some[len(some) // 2 :]
+                        continue
+                    lost += some
+                    if not worked and len(lost) >= _MOST_LOST:
+                        raise
+            if not worked:
+                raise
+
+    def _exported(self, project: int, numbers: Sequence[int] = ()) -> Iterator[bytes]:
+        """Yield an export of all tasks or of some."""
+        # The SDK spells the numbers otherwise than the server reads them.
+        some = {"additional_query_parameters": {"ids[]": list(numbers)}, **_ONCE}
         with self._telling():
             yield from self._sdk.projects.exports.download_sync(
-                project, export_type="JSON", download_all_tasks=True
+                project,
+                export_type="JSON",
+                download_all_tasks=True,
+                request_options=some if numbers else None,
             )
 
     def _note(self, request: httpx.Request) -> None:
@@ -222,6 +279,8 @@ class Studio(AbstractContextManager["Studio"]):
         elif status == 404:
             problem, kind = f"{server} has no {self._path}", StudioMissingError
             remedy = "Check that the address is right and that nobody deleted the project there"
+        elif status >= 500:
+            kind = StudioFaultError
         return kind(problem, remedy)
 
 

@@ -11,21 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any, Literal
 
-import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.answers import (
-    TABLE,
-    asking,
-    insert,
-    rows,
-    sorting,
-    stored_tasks,
-    write_sorted,
-)
+from goldpan.annotation.studio.answers import TABLE, asking, rows, stored_tasks, write_sorted
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
@@ -43,7 +33,6 @@ from goldpan.core.schemas import DECISIONS, VERDICTS
 from goldpan.core.storage.parquet import open_file, read_table, reading
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.filters.answers import comment_evidence
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
 SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
@@ -112,6 +101,25 @@ FROM judged JOIN answers USING (annotation)
 """
 
 
+# Evidence names a reply as `filters.answers.comment_evidence` does.
+_VERDICTS = """
+CREATE TABLE verdicts AS SELECT
+    repo, subject, issue, pull_repo, pull, $stage AS stage, form AS criterion, true AS decides,
+    CASE WHEN list_contains($settled, how) THEN list_has_all($keeps, "values") END AS keep,
+    CASE WHEN keep THEN NULL WHEN keep IS NULL THEN how ELSE "values"[1] END AS reason,
+    NULL::DOUBLE AS value,
+    concat(
+        'comment ' || comment || ': ',
+        coalesce(nullif(array_to_string("values", '/'), ''), how),
+        ', ' || how || ' by ' || array_to_string(annotators, ', '),
+        strftime(decided_at, ', %Y-%m-%d %H:%M UTC')
+    ) AS evidence,
+    project AS profile,
+    configuration AS settings
+FROM decided
+"""
+
+
 def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts.
 
@@ -133,34 +141,11 @@ def write_decisions(workspace: WorkspaceLayout, name: str) -> Mapping[str, int]:
         write_sorted(database, "decided", project.path(_FILE), DECISIONS)
         counted = "SELECT how, count(*) FROM decided GROUP BY how ORDER BY how"
         hows: dict[str, int] = dict(database.execute(counted).fetchall())
-    if form.keeps:
-        verdicts = (_verdict(each, form, project) for each in _stored(project))
-        with sorting(workspace) as database:
-            insert(database, "verdicts", VERDICTS.schema.empty_table())
-            while some := list(islice(verdicts, _AT_ONCE)):
-                insert(database, "verdicts", VERDICTS.of_rows(some))
+        if form.keeps:
+            constants = {"keeps": sorted(form.keeps), "settled": list(SETTLED), "stage": STAGE}
+            database.execute(_VERDICTS, constants)
             write_sorted(database, "verdicts", project.path("verdicts.parquet"), VERDICTS)
     return hows
-
-
-def _verdict(decision: Decision, form: Form, project: Project) -> dict[str, Any]:
-    """Return a decision in the columns of the table `verdicts`; undecided, `keep` is null."""
-    settled, comment = decision.how in SETTLED, decision.key.comment
-    keep = set(decision.values) <= form.keeps if settled else None
-    text = "/".join(decision.values) or decision.how
-    who = ", ".join(decision.annotators)
-    evidence = f"{text}, {decision.how} by {who}, {decision.at:%Y-%m-%d %H:%M} UTC"
-    return {
-        **msgspec.structs.asdict(decision.key),
-        "stage": STAGE,
-        "criterion": form.name,
-        "decides": True,
-        "keep": keep,
-        "reason": None if keep else (decision.values[0] if settled else decision.how),
-        "evidence": evidence if comment is None else comment_evidence(comment, evidence),
-        "profile": project.name,
-        "settings": project.configuration.digest,
-    }
 
 
 def _decided_project(workspace: WorkspaceLayout, name: str) -> Project:

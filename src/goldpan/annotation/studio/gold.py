@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -41,45 +41,54 @@ from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 class Agreements(Result):
     """The agreement of people on each field, and with the dataset's labels."""
 
-    schema = 4
+    schema = 5
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
     """That of people's decisions with the dataset's labels, where it has some."""
 
 
-def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating]]:
-    """Return the answers that count, by field, for each field that everybody has to answer.
+def read_ratings(workspace: WorkspaceLayout, name: str, field: str) -> Iterator[Rating]:
+    """Yield the answers to a question that count, by subject.
 
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    required = [each.field for each in project.configuration.questions if each.required]
-    ratings: dict[str, list[Rating]] = {field: [] for field in required}
     query = """
-        SELECT field, subject_id, annotator, "values" FROM fields
-        WHERE counts AND list_contains($required, field) ORDER BY subject_id, annotation
+        SELECT subject_id, annotator, "values" FROM fields
+        WHERE counts AND field = $field ORDER BY subject_id, annotation
     """
     with asking(workspace, project, find_form(project.facts.form).decides) as database:
-        for row in rows(database, query, required=required):
-            rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
-            ratings[row["field"]].append(rating)
-    return ratings
+        for row in rows(database, query, field=field):
+            yield Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
+
+
+def field_agreements(workspace: WorkspaceLayout, name: str) -> tuple[Agreement, ...]:
+    """Return how far people agree on each field that everybody has to answer."""
+    questions = open_project(workspace, name).configuration.questions
+    return tuple(
+        agree(each.field, read_ratings(workspace, name, each.field))
+        for each in questions
+        if each.required
+    )
 
 
 def measure_agreements(workspace: WorkspaceLayout, name: str) -> Agreements:
     """Return how far people agree with each other, and their decisions with the dataset's labels.
 
-    Raises as `read_ratings` does.
+    Raises `WorkspaceError` before the first pull.
     """
-    fields = (agree(field, each) for field, each in read_ratings(workspace, name).items())
     labels = read_labels(open_project(workspace, name))
-    both: list[Rating] = []
-    for decision in read_decisions(workspace, name) if labels else ():
-        subject = decision.key.subject_id
-        if decision.how in SETTLED and subject in labels:
-            both.append(Rating(subject, "dataset", labels[subject]))
-            both.append(Rating(subject, "people", decision.values))
-    return Agreements(tuple(fields), agree("the dataset's labels", both) if both else None)
+
+    def both() -> Iterator[Rating]:
+        for decision in read_decisions(workspace, name):
+            subject = decision.key.subject_id
+            if decision.how in SETTLED and subject in labels:
+                yield Rating(subject, "dataset", labels[subject])
+                yield Rating(subject, "people", decision.values)
+
+    fields = field_agreements(workspace, name)
+    dataset = agree("the dataset's labels", both()) if labels else None
+    return Agreements(fields, dataset if dataset and dataset.items else None)
 
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -108,7 +117,7 @@ def export_gold(workspace: WorkspaceLayout, name: str, path: Path) -> GoldExport
         others = " or ".join(other.name for other in FORMS if other.gold)
         raise UsageError(f"No gold set is made of {form.name}", f"Choose a project of {others}")
     by_annotators: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for rating in read_ratings(workspace, name)[form.decides]:
+    for rating in read_ratings(workspace, name, form.decides):
         by_annotators[rating.item].append((rating.rater, form.gold[rating.labels[0]]))
     items: dict[Item, list[str]] = {}
     undecided = 0
@@ -243,8 +252,7 @@ def _described(
     workspace: WorkspaceLayout, project: Project, form: Form, decisions: Sequence[Decision]
 ) -> dict[str, Any]:
     """Return the description of a project in card and provenance."""
-    ratings = read_ratings(workspace, project.name)[form.decides]
-    measured = agree(form.decides, ratings)
+    measured = agree(form.decides, read_ratings(workspace, project.name, form.decides))
     how = Counter(decision.how for decision in decisions)
     settled = sorted(
         (decision.key.subject_id, decision.how, sorted(decision.values))
@@ -262,7 +270,7 @@ def _described(
     return {
         "form": form.name,
         "configuration": project.configuration.digest,
-        "annotators": len({rating.rater for rating in ratings}),
+        "annotators": len(measured.raters),
         "answers": project.facts.annotators,
         "decisions": {name: how[name] for name in sorted(how)},
         "agreement": {"raw": _plain(measured.raw), "alpha": _plain(measured.alpha)},

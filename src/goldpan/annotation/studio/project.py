@@ -247,6 +247,7 @@ def ensure_on_server(project: Project, studio: Studio) -> Project:
     check_form(project.configuration)
     hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
     number = studio.create_project(
+        project.facts.key,
         hidden,
         title=f"{project.name} ({project.facts.form})"[:50],
         description=f"Made by goldpan annotate push, {project.facts.key}",

@@ -35,8 +35,10 @@ from goldpan.annotation.studio.answers import (
     TABLE,
     ExportedTask,
     ExportError,
+    Progress,
     insert,
     new_export,
+    progress,
     read_export,
     rows,
     sorting,
@@ -72,20 +74,13 @@ _UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The result of a pull, and the state of the project."""
+    """How far a project is after a pull, and what was odd."""
 
-    project: str
-    fetched: int
-    """Tasks that were fetched."""
-    answers: int
-    """Answers that count."""
-    problems: Mapping[str, int]
-    """Answers that do not count, by reason."""
-    tasks: int
-    done: int
-    """Subjects with as many answers as were wanted."""
+    progress: Progress
     foreign: int
     """Tasks on the server that Goldpan did not push."""
+    lost: tuple[int, ...]
+    """The numbers of tasks that the server cannot export; their answers are not here."""
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
@@ -104,7 +99,7 @@ def pull(
     `accept_configuration` takes over what the server asks now, where somebody changed it there.
     Raises `StudioError` where the server fails; what was pulled before stays.
     """
-    started = time.monotonic()
+    started, lost = time.monotonic(), list[int]()
     project = open_project(workspace, name)
     with Studio(server) as studio, locked(project):
         project = check_server(project, studio)
@@ -115,8 +110,8 @@ def pull(
             changed = False
         people = pseudonyms(project, studio.users())
         with (
-            reporter.task(f"{name}: answers", 1) as progress,
-            new_export(project, studio.export(project.number)) as export,
+            reporter.task(f"{name}: answers", 1) as task,
+            new_export(project, studio.export(project.number, lost)) as export,
             sorting(workspace) as database,
         ):
             try:
@@ -132,12 +127,17 @@ def pull(
             of = project.facts.of
             judged = table_of(open_project(workspace, of)) if of else None
             settle(database, project.facts.annotators, judged)
-            counts = _counts(database, project.facts.annotators)
-            subjects = {SUBJECTS: str(counts["tasks"])}
+            (counts,) = rows(database, _COUNTED)
+            subjects = {SUBJECTS: str(counts["subjects"])}
             write_sorted(database, "settled", project.path(TABLE), ANNOTATIONS, subjects)
-            progress.advance(1)
-    seconds = time.monotonic() - started
-    return PullResult(name, configuration_changed=changed, seconds=seconds, **counts)
+            task.advance(1)
+    return PullResult(
+        progress(workspace, name),
+        counts["foreign"],
+        tuple(sorted(lost)),
+        changed,
+        time.monotonic() - started,
+    )
 
 
 def pseudonyms(project: Project, users: Sequence[User]) -> dict[int, str]:
@@ -293,26 +293,9 @@ def settle(database: duckdb.DuckDBPyConnection, annotators: int, judged: Path | 
 
 
 _COUNTED = """
-WITH counting AS (
-    SELECT subject_id, count(DISTINCT annotation) AS answers FROM settled WHERE counts GROUP BY ALL
-)
-SELECT
-    (SELECT count(*) FROM tasks) AS fetched,
-    (SELECT coalesce(sum(answers), 0)::BIGINT FROM counting) AS answers,
-    (SELECT count(DISTINCT subject_id) FROM tasks) AS tasks,
-    (SELECT count(*) FROM counting WHERE answers >= $annotators) AS done,
-    (SELECT count(*) FROM tasks WHERE subject_id IS NULL) AS foreign
+SELECT count(DISTINCT subject_id) AS subjects, count(*) FILTER (subject_id IS NULL) AS foreign
+FROM tasks
 """
-_PROBLEMS = """
-SELECT problem, count(DISTINCT annotation) FROM settled WHERE NOT counts GROUP BY ALL ORDER BY ALL
-"""
-
-
-def _counts(database: duckdb.DuckDBPyConnection, annotators: int) -> dict[str, Any]:
-    """Return what a pull brought, counted."""
-    (counts,) = rows(database, _COUNTED, annotators=annotators)
-    counts["problems"] = dict(database.execute(_PROBLEMS).fetchall())
-    return counts
 
 
 def _accept(project: Project, xml: str) -> Project:
@@ -332,13 +315,18 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    schema = 4
+    schema = 5
     project: str
     """The project that was named, which may be an adjudication."""
     pulls: tuple[PullResult, ...]
     """Those of the project that is decided and of its adjudications."""
     decisions: Mapping[str, int]
     """How many subjects were decided how."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 where the server could not export a task."""
+        return 3 if any(pull.lost for pull in self.pulls) else 0
 
 
 def collect(

@@ -9,7 +9,10 @@ Pushing again adds only what the server lacks, by the subject's id.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,13 +130,15 @@ _MOST_BYTES = 8_000_000
 class PushResult(Result):
     """The subjects that a push added."""
 
-    schema = 2
+    schema = 3
     project: str
     page: str
     """The address where annotators begin."""
     added: int
     known: int
     """Subjects that were there before."""
+    removed: int
+    """Tasks that were there twice, without an answer, as a push leaves that was killed."""
     seconds: float
 
 
@@ -166,7 +171,7 @@ def push(
         if selection is not None:
             write_selection(project, selection)
         project = ensure_on_server(project, studio)
-        there = {task.data.get("id") for task in studio.tasks(project.number)}
+        there, removed = _subjects(studio, project.number)
         labels = read_labels(project)
         known = added = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
@@ -189,7 +194,28 @@ def push(
                     added += len(new)
                     progress.advance(len(new))
     seconds = time.monotonic() - started
-    return PushResult(name, project.page, added, known, seconds)
+    return PushResult(name, project.page, added, known, removed, seconds)
+
+
+def _subjects(studio: Studio, project: int) -> tuple[set[str], int]:
+    """Return the subjects on the server, and how many tasks were removed that repeat another.
+
+    A task with an answer, or one that somebody began, is never removed.
+    """
+    subjects: set[str] = set()
+    numbers: defaultdict[bytes, list[int]] = defaultdict(list)
+    for task in studio.tasks(project):
+        if isinstance(subject := task.data.get("id"), str):
+            subjects.add(subject)
+            data = json.dumps(task.data, sort_keys=True).encode()
+            numbers[hashlib.sha256(data).digest()].append(task.id)
+    removed = 0
+    for copies in numbers.values():
+        idle = [number for number in copies if len(copies) > 1 and studio.is_untouched(number)]
+        for number in idle[len(idle) == len(copies) :]:
+            studio.delete_task(number)
+            removed += 1
+    return subjects, removed
 
 
 def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
