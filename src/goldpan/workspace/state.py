@@ -18,7 +18,6 @@ from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
 from goldpan.core.storage.workspace import existing
-from goldpan.core.values import output_file
 from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
@@ -169,26 +168,19 @@ def _shown(settings: Settings, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def status(self: OpenWorkspace, *repos: str, html: Path | str | None = None) -> Results[Coverage]:
+def status(self: OpenWorkspace, *repos: str) -> Results[Coverage]:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy
-
-    Args:
-        html: Also write an HTML page about all repositories of the workspace.
     """
     from goldpan.filters.basis import stored_profiles
     from goldpan.miners.coverage import measure_coverage
     from goldpan.miners.tables.normalize import check_replies
 
-    page, coverages = output_file("html", html), []
+    coverages = []
     for name in known_repositories(self.layout, repos, "raw"):
         coverages.append(measure_coverage(self.layout, name))  # tells damage from what was cut off
         check_replies(self.layout, name)
-    if page is not None:
-        from goldpan.report.workspace_page import write_workspace_page
-
-        write_workspace_page(self.layout, page, coverages)
     return Results(
         replace(coverage, stored=stored_profiles(self.layout, coverage.repo))
         for coverage in coverages
