@@ -78,18 +78,17 @@ class Annotate(Group):
         if known is not None and suspects is not None:
             selection = _select(known, rows, suspects, controls, folds, seed)
         tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
-        with self.lab.reporting() as reporter:
-            return push_tasks(
-                layout,
-                server,
-                project,
-                asked_form,
-                selection.mixed(tasks) if selection else tasks,
-                reporter,
-                annotators=annotators,
-                selection=selection,
-                dataset=rows,
-            )
+        return push_tasks(
+            layout,
+            server,
+            project,
+            asked_form,
+            selection.mixed(tasks) if selection else tasks,
+            self.lab.reporter,
+            annotators=annotators,
+            selection=selection,
+            dataset=rows,
+        )
 
     def pull(
         self, *, project: Project, accept_configuration: bool = False, url: StudioUrl = None
@@ -106,14 +105,13 @@ class Annotate(Group):
         from goldpan.annotation.studio.pull import collect
 
         server = self._server(url)
-        with self.lab.reporting() as reporter:
-            return collect(
-                self.lab.layout,
-                server,
-                project,
-                reporter,
-                accept_configuration=accept_configuration,
-            )
+        return collect(
+            self.lab.layout,
+            server,
+            project,
+            self.lab.reporter,
+            accept_configuration=accept_configuration,
+        )
 
     def status(self, *, project: Project) -> Progress:
         """Show a project's progress, by annotator too.
@@ -148,8 +146,7 @@ class Annotate(Group):
         from goldpan.annotation.studio.decisions import adjudicate
 
         server = self._server(url)
-        with self.lab.reporting() as reporter:
-            return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
+        return adjudicate(self.lab.layout, server, project, self.lab.reporter, doubts=doubts)
 
     def report(self, *, project: Projects, output: Path | str) -> AnnotationReport:
         """Write a page on rounds of annotation: progress, agreement, confusion, disagreements.
@@ -196,12 +193,8 @@ class Annotate(Group):
         from goldpan.core.terminal import show
 
         layout = self.lab.layout
-        with self.lab.reporting() as reporter:
-            installation = find_installation(os.environ, reporter, install=install)
-        with (
-            self.lab.reporting(),
-            serve(installation, server_directory(layout), port, host) as running,
-        ):
+        installation = find_installation(os.environ, self.lab.reporter, install=install)
+        with serve(installation, server_directory(layout), port, host) as running:
             note_address(layout, running.server)
             show(blocks_of(running))
             running.process.wait()

@@ -193,8 +193,7 @@ class Build(Group):
             execution=execution.with_workers(lab.settings.processes),
             **of_questions,
         )
-        with lab.reporting() as reporter:
-            built = build(layout, request, reporter)
+        built = build(layout, request, lab.reporter)
         return _dataset(lab, request.directory, built)
 
 

@@ -197,8 +197,9 @@ class Dataset(Result):
         from goldpan.report.health import state_in_dataset
 
         layout, chosen = self.workspace.layout, chosen_findings(several(finding))
-        with self.workspace.reporting() as reporter:
-            result = audit_dataset(layout, self.path, reporter, findings=chosen, most=limit)
+        result = audit_dataset(
+            layout, self.path, self.workspace.reporter, findings=chosen, most=limit
+        )
         state_in_dataset(layout, self.path)
         return result
 
@@ -269,17 +270,16 @@ class Dataset(Result):
         """
         from goldpan.datasets.hub.publish import publish
 
-        with self.workspace.reporting() as reporter:
-            return publish(
-                self.path,
-                repo_id,
-                private=private,
-                tag=tag,
-                overwrite=overwrite,
-                dry_run=dry_run,
-                reporter=reporter,
-                allowed_licenses=several(allow_license) or None,
-            )
+        return publish(
+            self.path,
+            repo_id,
+            private=private,
+            tag=tag,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            reporter=self.workspace.reporter,
+            allowed_licenses=several(allow_license) or None,
+        )
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths

@@ -59,10 +59,9 @@ def filter(
         check_form(Path(rejects))
     self.settings.trust.require("plugins")
     layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
-    with self.reporting() as reporter:
-        results = run_filters(
-            layout, names, chosen, reporter, execution.with_workers(self.settings.processes)
-        )
+    results = run_filters(
+        layout, names, chosen, self.reporter, execution.with_workers(self.settings.processes)
+    )
     if rejects is None:
         return Results(results)
     dropped = dropped_subjects(layout, names, chosen)
@@ -187,5 +186,4 @@ def review(
     file = None if settings_file is None else Path(settings_file)
     reviewing = load_review_settings(file, {**(settings or {}), **stated})
     self.settings.trust.require("plugins")
-    with self.reporting() as reporter:
-        return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
+    return run_review(layout, names, chosen, reviewing, self.reporter, dry_run=dry_run)

@@ -77,8 +77,7 @@ def labels(
         from goldpan.annotation.studio.serve import find_server
 
         server = find_server(url, os.environ, self.lab.layout)
-        with self.lab.reporting() as reporter:
-            page = collect_readings(self.lab.layout, server, studio, drawn, reporter)
+        page = collect_readings(self.lab.layout, server, studio, drawn, self.lab.reporter)
         notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
         return Results((), ("Nothing is judged yet", *notes))

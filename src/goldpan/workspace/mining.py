@@ -112,9 +112,8 @@ class Mine(Group):
             raise UsageError("A backup holds one repository", "Give exactly one --repo")
         if dry_run:
             raise UsageError("--from-backup sends no requests to predict", "Leave out --dry-run")
-        with self.lab.reporting() as reporter:
-            backup, name = Path(from_backup), names[0]
-            coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
+        backup, name = Path(from_backup), names[0]
+        coverage = mine_backup(self.lab.settings, backup, name, self.lab.reporter, license=stated)
         return Results([MineResult(name, "backup", coverage=coverage)])
 
     def _asked(
@@ -127,19 +126,18 @@ class Mine(Group):
 
         settings = self.lab.github
         outcomes: Mapping[str, MineResult | CostEstimate | GoldpanError]
-        with self.lab.reporting() as reporter:
-            if dry_run:
-                outcomes = predict_many(settings, names, reporter)
-            elif len(names) > 1:
-                mined = mine_many(settings, names, reporter)
-                outcomes = {name: mined[name.lower()] for name in names}
-            else:
-                try:
-                    outcomes = {names[0]: mine(settings, names[0], reporter, license=license)}
-                except UsageError:
-                    raise
-                except GoldpanError as error:
-                    outcomes = {names[0]: error}
+        if dry_run:
+            outcomes = predict_many(settings, names, self.lab.reporter)
+        elif len(names) > 1:
+            mined = mine_many(settings, names, self.lab.reporter)
+            outcomes = {name: mined[name.lower()] for name in names}
+        else:
+            try:
+                outcomes = {names[0]: mine(settings, names[0], self.lab.reporter, license=license)}
+            except UsageError:
+                raise
+            except GoldpanError as error:
+                outcomes = {names[0]: error}
         via = chosen_path(settings)
         found = []
         for name, outcome in outcomes.items():
@@ -190,9 +188,8 @@ class Mine(Group):
             execution.with_workers(self.lab.settings.processes),
             keep_downloads,
         )
-        with self.lab.reporting() as reporter:
-            settings = self.lab.opened(concurrency=concurrency).settings
-            return mine_archive(settings, request, reporter)
+        settings = self.lab.opened(concurrency=concurrency).settings
+        return mine_archive(settings, request, self.lab.reporter)
 
 
 @flat
@@ -214,8 +211,7 @@ def normalize(
     if stated is not None and len(names) != 1:
         raise UsageError("--license applies to one repository", "Give exactly one --repo")
     where = execution.with_workers(self.settings.workers)
-    with self.reporting() as reporter:
-        return normalize_all(self.layout, names, reporter, stated, where)
+    return normalize_all(self.layout, names, self.reporter, stated, where)
 
 
 def clone(
@@ -257,10 +253,9 @@ def clone(
         )
     if network or not all(remote.is_local for remote in remotes):
         settings = self.github
-    with self.reporting() as reporter:
-        return Results(
-            fetch_histories(settings, self.layout, names, reporter, source=origin, network=network)
-        )
+    return Results(
+        fetch_histories(settings, self.layout, names, self.reporter, source=origin, network=network)
+    )
 
 
 @flat

@@ -129,8 +129,9 @@ class OpenWorkspace:
         """Return the repositories that have tables, sorted."""
         return self.layout.repositories("tables")
 
-    def reporting(self) -> Reporter:
-        """Return what tells how far the work is, silent without `progress`; use it by `with`."""
+    @cached_property
+    def reporter(self) -> Reporter:
+        """What tells how far the work is, silent without `progress`."""
         from goldpan.core.terminal import Reporter
 
         return Reporter(quiet=not self.shows_progress)

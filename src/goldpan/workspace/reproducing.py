@@ -83,23 +83,22 @@ def reproduce(
     default = self.path / "reproduce" / recipe.name
     if data is not None and not Path(data).is_dir():
         raise UsageError(f"{data} is not a folder", "Give the folder with the authors' files")
-    with self.reporting() as reporter:
-        context = PaperContext(
-            recipe,
-            DataFolder(default / "sources" if data is None else Path(data)),
-            self.layout,
-            reporter,
-            source=Path(paper) if str(paper).endswith(".py") else None,
-            seed=find_protocol(recipe.protocol).seed if seed is None else seed,
-            effort=Effort(
-                run=not no_run,
-                models=_models(recipe, split_names(several(model))),
-                tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
-                limit=limit,
-            ),
-            download=download,
-        )
-        result = Reproduced.of(context, compute(context, chosen))
+    context = PaperContext(
+        recipe,
+        DataFolder(default / "sources" if data is None else Path(data)),
+        self.layout,
+        self.reporter,
+        source=Path(paper) if str(paper).endswith(".py") else None,
+        seed=find_protocol(recipe.protocol).seed if seed is None else seed,
+        effort=Effort(
+            run=not no_run,
+            models=_models(recipe, split_names(several(model))),
+            tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
+            limit=limit,
+        ),
+        download=download,
+    )
+    result = Reproduced.of(context, compute(context, chosen))
     return write_result(result, default if output is None else Path(output))
 
 

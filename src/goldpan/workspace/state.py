@@ -204,8 +204,7 @@ def check(
 
     layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()
-    with self.reporting() as reporter:
-        checked = replace(check_workspace(layout, reporter), repaired=repaired)
+    checked = replace(check_workspace(layout, self.reporter), repaired=repaired)
     if not checked.files and not (layout.root / CONFIG_FILE).exists():
         raise UsageError(
             f"{layout.root} holds no file of a workspace",

@@ -51,18 +51,17 @@ def verify(
 
     _check_uv(sandbox)
     opened = find_dataset(self, dataset)
-    with self.reporting() as reporter:
-        proved = verify_all(
-            existing(self.layout),
-            [instance_of(row) for row in _rows(opened)],
-            test_settings(sandbox, repeats),
-            reporter,
-            recipes=[Path(path) for path in sandbox.recipe],
-            execution=execution.with_workers(1),
-            again=again,
-            token=next(iter(self.github.tokens), None),
-            host=self.settings.git_host,
-        )
+    proved = verify_all(
+        existing(self.layout),
+        [instance_of(row) for row in _rows(opened)],
+        test_settings(sandbox, repeats),
+        self.reporter,
+        recipes=[Path(path) for path in sandbox.recipe],
+        execution=execution.with_workers(1),
+        again=again,
+        token=next(iter(self.github.tokens), None),
+        host=self.settings.git_host,
+    )
     return replace(proved, dataset=str(opened.path), choice=build_options(opened.path))
 
 
@@ -94,16 +93,15 @@ def resolved(
     _check_uv(sandbox)
     file, rows = Path(predictions), _rows(find_dataset(self.lab, dataset))
     patches = patches_of(rows, read_patches(file))
-    with self.lab.reporting() as reporter:
-        resolutions = resolve_all(
-            existing(self.lab.layout),
-            [instance_of(row) for row in rows],
-            patches,
-            test_settings(sandbox, 1),
-            reporter,
-            recipes=[Path(path) for path in sandbox.recipe],
-            execution=execution.with_workers(1),
-        )
+    resolutions = resolve_all(
+        existing(self.lab.layout),
+        [instance_of(row) for row in rows],
+        patches,
+        test_settings(sandbox, 1),
+        self.lab.reporter,
+        recipes=[Path(path) for path in sandbox.recipe],
+        execution=execution.with_workers(1),
+    )
     result = summarize(resolutions, patches)
     write_resolved(file, result)
     return result
@@ -180,21 +178,20 @@ def audit(
 
     chosen = chosen_findings(several(finding))
     path = table_path(self, dataset)
-    with self.reporting() as reporter:
-        result = audit_dataset(
-            self.layout,
-            path,
-            reporter,
-            findings=chosen,
-            most=limit,
-            reruns=RerunOptions(
-                variants,
-                seed,
-                again,
-                test_settings(sandbox, 1),
-                tuple(Path(path) for path in sandbox.recipe),
-                execution.with_workers(1),
-            ),
-        )
+    result = audit_dataset(
+        self.layout,
+        path,
+        self.reporter,
+        findings=chosen,
+        most=limit,
+        reruns=RerunOptions(
+            variants,
+            seed,
+            again,
+            test_settings(sandbox, 1),
+            tuple(Path(path) for path in sandbox.recipe),
+            execution.with_workers(1),
+        ),
+    )
     state_in_dataset(self.layout, path)
     return result
