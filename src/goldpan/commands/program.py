@@ -38,8 +38,7 @@ from goldpan.core.settings.config import use_plugins
 from goldpan.demo.command import demo
 from goldpan.plan.command import run
 from goldpan.plan.initial import init
-from goldpan.workspace import functions
-from goldpan.workspace.building import recipe_method
+from goldpan.workspace.building import apply_edit, contamination, diff, recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group as Methods
 from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
@@ -113,14 +112,14 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "import": lab.import_,
             "export": Dataset.export,
             "publish": Dataset.publish,
-            "apply-edit": functions.apply_edit,
+            "apply-edit": apply_edit,
         },
         EVALUATE: {"evaluate": lab.evaluate, "reproduce": lab.reproduce},
         LOOK: {
             "report": lab.report,
             "open": lab.open,
-            "diff": functions.diff,
-            "contamination": functions.contamination,
+            "diff": diff,
+            "contamination": contamination,
             "trace": lab.trace,
             "check": lab.check,
             "prune": lab.prune,

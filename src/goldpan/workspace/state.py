@@ -18,8 +18,7 @@ from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
 from goldpan.core.storage.workspace import existing
-from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.repositories import known_repositories
+from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from goldpan.workspace import filtering, mining, reporting, reproducing, state, verifying
+from goldpan.workspace import filtering, mining, reporting, state
 from goldpan.workspace.annotating import Annotate
 from goldpan.workspace.building import Build, datasets
+from goldpan.workspace.dataset import find_dataset
 from goldpan.workspace.evaluating import Evaluate
 from goldpan.workspace.mining import Mine
 from goldpan.workspace.opening import OpenWorkspace
-from goldpan.workspace.repositories import find_dataset
 from goldpan.workspace.state import Config
 from goldpan.workspace.tasks import Tasks
 from goldpan.workspace.tasks import import_ as import_source
@@ -42,9 +42,9 @@ class Workspace(OpenWorkspace):
     trace = reporting.trace
     review = filtering.review
     import_ = import_source
-    verify = verifying.verify
-    audit = verifying.audit
-    reproduce = reproducing.reproduce
+    verify = filtering.verify
+    audit = filtering.audit
+    reproduce = reporting.reproduce
     datasets = datasets
     dataset = find_dataset
     report = reporting.report
