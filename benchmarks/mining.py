@@ -47,7 +47,7 @@ def served(*arguments: str) -> Iterator[str]:
 def measure(url: str, repo: str, via: Via) -> MineResult:
     """Mine a repository into a scratch workspace and print what it took."""
     with scratch() as directory:
-        settings = Settings(Path(directory), url, tokens=("benchmark",), via=via, workers=1)
+        settings = Settings(Path(directory), api_url=url, tokens=("benchmark",), via=via, workers=1)
         result = mine(settings, repo, Reporter(quiet=True), FAST)
         again = mine(settings, repo, Reporter(quiet=True), FAST)
         workspace = WorkspaceLayout(Path(directory))
@@ -113,8 +113,8 @@ def compare_flow() -> None:
             ):
                 settings = Settings(
                     Path(directory),
-                    twin.url,
-                    ("benchmark",),
+                    api_url=twin.url,
+                    tokens=("benchmark",),
                     via="rest",
                     concurrency=most,
                     workers=1,
@@ -140,7 +140,9 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
     with served("--mills", str(count), "--latency", str(latency)) as url:
         for what, at_once in (("one after another", 1), ("at once", 8)):
             with scratch() as directory:
-                settings = Settings(Path(directory), url, secrets, at_once=at_once, workers=1)
+                settings = Settings(
+                    Path(directory), secrets, api_url=url, at_once=at_once, workers=1
+                )
                 started = time.perf_counter()
                 results = mine_many(settings, names, Reporter(quiet=True), FAST)
                 seconds.append(time.perf_counter() - started)

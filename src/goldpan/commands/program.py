@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
@@ -188,9 +187,12 @@ def run_words(words: Sequence[str]) -> int:
     app.meta.help_flags = ()
     app.meta.group_parameters = OF_PROGRAM
     app.meta.default(launch)
-    with _misuse_told(app.meta, ()):
+    try:
         _, given, _ = app.meta.parse_args(list(words[:end]), **_QUIETLY)
-    return launch(*given.args, *words[end:], app=app, **given.kwargs)
+        return launch(*given.args, *words[end:], app=app, **given.kwargs)
+    except CycloptsError as error:
+        every = own_commands(Workspace())
+        raise misuse(error, every, signature(launch).parameters) from None
 
 
 def launch(
@@ -245,9 +247,7 @@ def launch(
     elif show_completion:
         sys.stdout.write(app.generate_completion())
     else:
-        words = words or ("-h",)
-        with _misuse_told(app, words, own_commands(lab)):
-            return run_command(app, words, json)
+        return run_command(app, words or ("-h",), json)
     return 0
 
 
@@ -301,21 +301,6 @@ def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> App:
     if helps:
         app["--help"].show = False
     return app
-
-
-@contextmanager
-def _misuse_told(app: App, words: Sequence[str], every: Iterable[str] = ()) -> Iterator[None]:
-    """Tell what is wrong with words as a `UsageError`; `every` are the words of all commands."""
-    try:
-        yield
-    except CycloptsError as error:
-        known = []
-        for word in words:
-            if word.startswith("-") or word not in app:
-                break
-            known.append(word)
-            app = app[word]
-        raise misuse(error, " ".join(known), every, signature(launch).parameters) from None
 
 
 def run_command(app: App, words: Sequence[str], as_json: bool) -> int:
