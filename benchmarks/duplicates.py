@@ -69,10 +69,10 @@ class Result:
 
 def issue_texts() -> list[str]:
     """Return the issue texts of the real repository, or of a synthetic one without it."""
-    with scratch() as directory, Reporter(quiet=True) as reporter:
+    with scratch() as directory:
         workspace = WorkspaceLayout(Path(directory))
         repo = mine_world(base_world(), workspace.root).repo
-        normalize(workspace, repo, reporter)
+        normalize(workspace, repo, Reporter(quiet=True))
         entries = pq.read_table(
             workspace.table(repo, "entries"),
             columns=["title", "body"],

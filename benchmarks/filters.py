@@ -126,10 +126,9 @@ def _megabytes(view: RepoView) -> float:
 
 def measure_substance(base: WorkspaceLayout, repo: str, bundle: Path) -> None:
     """Print how many changes a second are compared: all single-file changes of the history."""
-    with Reporter(quiet=True) as reporter:
-        pair(base, repo, find_rules("default"))
-        clone(base, repo, reporter, source=bundle.resolve())
-        read_history(base, repo, reporter)
+    pair(base, repo, find_rules("default"))
+    clone(base, repo, Reporter(quiet=True), source=bundle.resolve())
+    read_history(base, repo, Reporter(quiet=True))
     changes = pq.read_table(base.table(repo, "changes"), filters=[("kind", "=", "text")])
     with Objects(base.clone(repo)) as objects:
         pairs = [

@@ -42,11 +42,13 @@ def main() -> None:
     source = folder / "github" / "bitcoin-core__secp256k1"
     if not source.exists():
         raise SystemExit(f"{source} is missing; set GOLDPAN_REAL_DATA to the real data's folder")
-    with scratch() as directory, Reporter(quiet=True) as reporter:
+    with scratch() as directory:
         workspace = WorkspaceLayout(Path(directory))
-        mine_backup(Settings(workspace.root), source / "entries.jsonl.xz", REPO, reporter)
-        whole = clone(workspace, REPO, reporter, source=source / "repo.bundle").path
-        seconds, history = timed(lambda: read_history(workspace, REPO, reporter))
+        mine_backup(
+            Settings(workspace.root), source / "entries.jsonl.xz", REPO, Reporter(quiet=True)
+        )
+        whole = clone(workspace, REPO, Reporter(quiet=True), source=source / "repo.bundle").path
+        seconds, history = timed(lambda: read_history(workspace, REPO, Reporter(quiet=True)))
         print(
             f"{REPO}: {history.pulls:,} pulls, {history.changes:,} changed files "
             f"in {seconds:.1f} s ({history.pulls / seconds:.0f} pulls/s)"
@@ -54,7 +56,7 @@ def main() -> None:
         singles = single_file_pulls(workspace, whole)
         compare_blobs(whole, singles)
         compare_trees(whole, [before for before, _, _ in singles])
-        compare_fetching(Path(directory), whole, singles, reporter)
+        compare_fetching(Path(directory), whole, singles, Reporter(quiet=True))
 
 
 def single_file_pulls(workspace: WorkspaceLayout, path: Path) -> list[tuple[str, str, str]]:

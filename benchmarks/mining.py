@@ -45,14 +45,14 @@ def served(*arguments: str) -> Iterator[str]:
 
 def measure(url: str, repo: str, via: Via) -> MineResult:
     """Mine a repository into a scratch workspace and print what it took."""
-    with scratch() as directory, Reporter(quiet=True) as reporter:
-        settings = Settings(Path(directory), url, tokens=("benchmark",), via=via, workers=1)
-        result = mine(settings, repo, reporter, FAST)
-        again = mine(settings, repo, reporter, FAST)
+    with scratch() as directory:
+        settings = Settings(Path(directory), api_url=url, tokens=("benchmark",), via=via, workers=1)
+        result = mine(settings, repo, Reporter(quiet=True), FAST)
+        again = mine(settings, repo, Reporter(quiet=True), FAST)
         workspace = WorkspaceLayout(Path(directory))
         size = sum(record.size for record in Archive(workspace.raw(repo)).records) / 1e6
         started = time.perf_counter()
-        normalize(workspace, repo, reporter, workers=1)
+        normalize(workspace, repo, Reporter(quiet=True), workers=1)
         speed = size / (time.perf_counter() - started)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
@@ -112,8 +112,8 @@ def compare_flow() -> None:
             ):
                 settings = Settings(
                     Path(directory),
-                    twin.url,
-                    ("benchmark",),
+                    api_url=twin.url,
+                    tokens=("benchmark",),
                     via="rest",
                     concurrency=most,
                     workers=1,
@@ -138,10 +138,12 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
     seconds = []
     with served("--mills", str(count), "--latency", str(latency)) as url:
         for what, at_once in (("one after another", 1), ("at once", 8)):
-            with scratch() as directory, Reporter(quiet=True) as reporter:
-                settings = Settings(Path(directory), url, secrets, at_once=at_once, workers=1)
+            with scratch() as directory:
+                settings = Settings(
+                    Path(directory), secrets, api_url=url, at_once=at_once, workers=1
+                )
                 started = time.perf_counter()
-                results = mine_many(settings, names, reporter, FAST)
+                results = mine_many(settings, names, Reporter(quiet=True), FAST)
                 seconds.append(time.perf_counter() - started)
             mined = [result for result in results.values() if isinstance(result, MineResult)]
             requests = sum(result.requests for result in mined)

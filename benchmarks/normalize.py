@@ -29,8 +29,7 @@ def run(root: Path, repo: str) -> None:
     """Normalize and pair one workspace and print figures as JSON; a process of its own."""
     workspace = WorkspaceLayout(root)
     started = time.perf_counter()
-    with Reporter(quiet=True) as reporter:
-        rows = normalize(workspace, repo, reporter, workers=WORKERS)
+    rows = normalize(workspace, repo, Reporter(quiet=True), workers=WORKERS)
     normalized = time.perf_counter()
     result = pair(workspace, repo, find_rules("default"))
     paired = time.perf_counter()

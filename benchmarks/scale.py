@@ -43,14 +43,14 @@ def base_world() -> World:
 
 def mine_world(world: World, workspace: Path, via: str = "graphql") -> MineResult:
     """Mine a world's main repository over HTTP."""
-    with Twin(world) as twin, Reporter(quiet=True) as reporter:
+    with Twin(world) as twin:
         settings = Settings(
             workspace=workspace,
             api_url=twin.url,
             tokens=("benchmark",),
             via=via,  # type: ignore[arg-type]
         )
-        return mine(settings, world.main.full_name, reporter, FAST)
+        return mine(settings, world.main.full_name, Reporter(quiet=True), FAST)
 
 
 def repeat(source: WorkspaceLayout, repo: str, target: WorkspaceLayout, entries: int) -> int:

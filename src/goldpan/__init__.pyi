@@ -24,11 +24,11 @@ from goldpan.plan.command import run as run
 from goldpan.plan.record import PlanResult as PlanResult
 from goldpan.plugins import register as register
 from goldpan.workspace.building import RowOptions as RowOptions
+from goldpan.workspace.building import apply_edit as apply_edit
+from goldpan.workspace.building import contamination as contamination
+from goldpan.workspace.building import diff as diff
 from goldpan.workspace.dataset import Dataset as Dataset
 from goldpan.workspace.dataset import load as load
-from goldpan.workspace.functions import apply_edit as apply_edit
-from goldpan.workspace.functions import contamination as contamination
-from goldpan.workspace.functions import diff as diff
 from goldpan.workspace.runs import Evaluation as Evaluation
 from goldpan.workspace.workspace import Workspace as Workspace
 

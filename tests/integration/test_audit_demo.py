@@ -82,14 +82,14 @@ def test_issues_of_the_demo_name_the_place_or_not(lab: Workspace) -> None:
 
 
 def test_an_open_dataset_and_the_command_say_the_same(lab: Workspace) -> None:
-    by_method = lab.dataset("qa").audit("solution-in-issue")
+    by_method = lab.audit(lab.dataset("qa"), finding="solution-in-issue")
     assert by_method == lab.audit("qa", finding="solution-in-issue")
     done = invoke("audit", "qa", "--finding", "solution-in-issue", "--workspace", lab.path)
     assert done.exit_code == 0
     said = " ".join(done.stdout.split())
     assert "Of 78 rows, 78 are free of all findings (solution-in-issue); 0 cannot be judged" in said
     with pytest.raises(UsageError, match="solution-in-issues"):
-        load(lab.path / "datasets" / "qa").audit("solution-in-issues")
+        lab.audit(load(lab.path / "datasets" / "qa"), finding="solution-in-issues")
 
 
 def test_rows_that_four_models_agree_on_measure_nothing(tmp_path: Path) -> None:

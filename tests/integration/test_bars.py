@@ -14,9 +14,11 @@ _WORK = """
 import time
 from goldpan.core.terminal import Reporter
 
-with Reporter() as outer, outer.task("mine", 4) as stage:
+outer = Reporter()
+with outer.task("mine", 4) as stage:
     for number in range(4):
-        with Reporter() as inner, inner.task("Reading", 9) as work:
+        inner = Reporter()
+        with inner.task("Reading", 9) as work:
             for _ in range(9):
                 work.advance()
                 time.sleep(0.03)

@@ -14,7 +14,7 @@ import pytest
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
-from goldpan.workspace.repositories import named_repositories
+from goldpan.workspace.mining import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import typed
 from tests.places import ROOT

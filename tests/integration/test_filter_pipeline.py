@@ -76,12 +76,13 @@ def test_repositories_judged_at_once_have_the_same_verdicts(
         column = rows.schema.get_field_index("repo")
         pq.write_table(rows.set_column(column, "repo", pa.array([other] * len(rows))), path)
     own = load_profile(profile)
-    with Reporter(quiet=True) as reporter:
-        one_by_one = run_filters(workspace, [REPO, other], own, reporter, Execution(workers=2))
-        expected = {repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
-        shutil.rmtree(workspace.root / "verdicts")
-        monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
-        at_once = run_filters(workspace, [REPO, other], own, reporter, Execution(workers=2))
+    one_by_one = run_filters(
+        workspace, [REPO, other], own, Reporter(quiet=True), Execution(workers=2)
+    )
+    expected = {repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
+    shutil.rmtree(workspace.root / "verdicts")
+    monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
+    at_once = run_filters(workspace, [REPO, other], own, Reporter(quiet=True), Execution(workers=2))
     assert {
         repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)
     } == expected

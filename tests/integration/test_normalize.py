@@ -40,8 +40,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def again(root: Path, workers: int) -> dict[str, bytes]:
-    with Reporter(quiet=True) as reporter:
-        normalize(WorkspaceLayout(root), REPO, reporter, workers=workers)
+    normalize(WorkspaceLayout(root), REPO, Reporter(quiet=True), workers=workers)
     return table_bytes(root)
 
 
@@ -61,10 +60,9 @@ def test_repositories_made_at_once_have_the_same_tables(mined: Path, tmp_path: P
     names = [f"prospector/{name}" for name in ("sluice", "pan", "rocker")]
     for name in names:
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
-    with Reporter(quiet=True) as reporter:
-        counts = normalize_all(
-            WorkspaceLayout(tmp_path), names, reporter, None, Execution(workers=2)
-        )
+    counts = normalize_all(
+        WorkspaceLayout(tmp_path), names, Reporter(quiet=True), None, Execution(workers=2)
+    )
     assert list(counts.tables) == names
     assert all(rows == counts.tables[REPO] for rows in counts.tables.values())
     expected = table_bytes(mined)
@@ -107,11 +105,10 @@ def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> 
 
 
 def test_nothing_mined_is_told(tmp_path: Path) -> None:
-    with (
-        Reporter(quiet=True) as reporter,
-        pytest.raises(WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"),
+    with pytest.raises(
+        WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"
     ):
-        normalize(WorkspaceLayout(tmp_path), "x/y", reporter)
+        normalize(WorkspaceLayout(tmp_path), "x/y", Reporter(quiet=True))
 
 
 def die(_: object) -> int:

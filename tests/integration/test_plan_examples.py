@@ -75,11 +75,8 @@ def test_faun_eval_from_nothing_to_the_hub(project: Place) -> None:
     again = project.run("run", "faun-eval.toml")
     assert again.out.startswith("Nothing to do: all "), again.out
     assert (project.twin.count, len(project.hub.requests)) == (requests, sent)
-    shown = project.run("status", "--workspace", "faun-eval-workspace", "--html", "overview.html")
-    assert shown.code == 0, shown.out + shown.err
-    page = (project.folder / "overview.html").read_text(encoding="utf-8")
-    assert SLUICE in page
-    assert "faun-eval-qa" in page
+    shown = project.run("status", "--workspace", "faun-eval-workspace")
+    assert (shown.code, SLUICE in shown.out) == (0, True), shown.out + shown.err
 
 
 def test_the_workflow_keeps_a_live_dataset_up_to_date(project: Place) -> None:

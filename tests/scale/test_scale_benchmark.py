@@ -30,8 +30,7 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
     write_repositories(source, at_once, 20, repositories=2, workers=2)
     titles: list[str] = []
     for index, copies in enumerate((2, 1)):
-        with Reporter(quiet=True) as reporter:
-            rows = normalize(large, repository(index), reporter, workers=1)
+        rows = normalize(large, repository(index), Reporter(quiet=True), workers=1)
         assert rows["entries"] == 8 * copies
         (run,), (same,) = (
             run_files(workspace.raw(repository(index))) for workspace in (large, at_once)

@@ -103,7 +103,9 @@ def _mine(world: World, workspace: Path) -> None:
     repo = world.main.full_name
     with Twin(world) as twin:
         twin.meter = _Stopped(twin.limits)
-        settings = Settings(workspace, twin.url, ("demo",), via="graphql", concurrency=1, workers=1)
+        settings = Settings(
+            workspace, ("demo",), api_url=twin.url, via="graphql", concurrency=1, workers=1
+        )
         done = mine(settings, repo, Reporter(quiet=True), _NO_WAITING)
     if done.coverage is None or not done.coverage.complete:
         raise WorkspaceError(f"{repo} was not mined completely", f"See {done}")

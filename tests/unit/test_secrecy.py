@@ -138,7 +138,8 @@ def test_progress_is_printed_the_same_way() -> None:
     register(TOKEN)
     file = io.StringIO()
     live = Console(file=file, force_terminal=True, width=160, color_system=None)
-    with Reporter(live) as reporter, reporter.task(f"[b]{TOKEN}\u202e\x9b1m", 3) as task:
+    reporter = Reporter(live)
+    with reporter.task(f"[b]{TOKEN}\u202e\x9b1m", 3) as task:
         reporter.note(f"a {TOKEN}\nError: forged\u202e[/b]")
         task.advance()
     output = file.getvalue()

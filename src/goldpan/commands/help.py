@@ -33,17 +33,18 @@ _OF_TYPE = re.compile(r"(STR|INT|FLOAT|PATH|CHOICE)\b")
 
 
 def misuse(
-    error: cyclopts.CycloptsError, words: str, every: Iterable[str], options: Iterable[str]
+    error: cyclopts.CycloptsError, every: Iterable[str], options: Iterable[str]
 ) -> UsageError:
     """Return what is wrong with the words of a command, and the command that helps.
 
     `every` are the words of all commands, `options` the program's own.
     """
     error.verbose = False
-    remedy = f"Run goldpan {words} -h for help".replace("  ", " ")
+    words = error.command_chain or ()
+    remedy = f"Run {' '.join(('goldpan', *words, '-h'))} for help"
     match error:
         case cyclopts.UnknownCommandError():
-            return _no_command(error, words, every)
+            return _no_command(error, " ".join(words), every)
         case cyclopts.UnusedCliTokensError(unused_tokens=[word, *_]):
             if error.target and "repos" in inspect.signature(error.target).parameters:
                 with suppress(UsageError):  # which it is where the word names no repository

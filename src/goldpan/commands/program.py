@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
@@ -38,8 +37,7 @@ from goldpan.core.settings.config import use_plugins
 from goldpan.demo.command import demo
 from goldpan.plan.command import run
 from goldpan.plan.initial import init
-from goldpan.workspace import functions
-from goldpan.workspace.building import recipe_method
+from goldpan.workspace.building import apply_edit, contamination, diff, recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group as Methods
 from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
@@ -113,14 +111,14 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "import": lab.import_,
             "export": Dataset.export,
             "publish": Dataset.publish,
-            "apply-edit": functions.apply_edit,
+            "apply-edit": apply_edit,
         },
         EVALUATE: {"evaluate": lab.evaluate, "reproduce": lab.reproduce},
         LOOK: {
             "report": lab.report,
             "open": lab.open,
-            "diff": functions.diff,
-            "contamination": functions.contamination,
+            "diff": diff,
+            "contamination": contamination,
             "trace": lab.trace,
             "check": lab.check,
             "prune": lab.prune,
@@ -189,9 +187,12 @@ def run_words(words: Sequence[str]) -> int:
     app.meta.help_flags = ()
     app.meta.group_parameters = OF_PROGRAM
     app.meta.default(launch)
-    with _misuse_told(app.meta, ()):
+    try:
         _, given, _ = app.meta.parse_args(list(words[:end]), **_QUIETLY)
-    return launch(*given.args, *words[end:], app=app, **given.kwargs)
+        return launch(*given.args, *words[end:], app=app, **given.kwargs)
+    except CycloptsError as error:
+        every = own_commands(Workspace())
+        raise misuse(error, every, signature(launch).parameters) from None
 
 
 def launch(
@@ -246,9 +247,7 @@ def launch(
     elif show_completion:
         sys.stdout.write(app.generate_completion())
     else:
-        words = words or ("-h",)
-        with _misuse_told(app, words, own_commands(lab)):
-            return run_command(app, words, json)
+        return run_command(app, words or ("-h",), json)
     return 0
 
 
@@ -302,21 +301,6 @@ def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> App:
     if helps:
         app["--help"].show = False
     return app
-
-
-@contextmanager
-def _misuse_told(app: App, words: Sequence[str], every: Iterable[str] = ()) -> Iterator[None]:
-    """Tell what is wrong with words as a `UsageError`; `every` are the words of all commands."""
-    try:
-        yield
-    except CycloptsError as error:
-        known = []
-        for word in words:
-            if word.startswith("-") or word not in app:
-                break
-            known.append(word)
-            app = app[word]
-        raise misuse(error, " ".join(known), every, signature(launch).parameters) from None
 
 
 def run_command(app: App, words: Sequence[str], as_json: bool) -> int:

@@ -10,8 +10,9 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from copy import copy
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import orjson
@@ -113,6 +114,8 @@ def _drawn(table: Table, left_out: frozenset[str]) -> RichTable:
 
 
 _SECONDS_BETWEEN_LINES = 10.0
+_DRAWING = Lock()
+"""Held while the first bar of a display begins, or its last one ends."""
 
 
 class ProgressTask:
@@ -127,7 +130,9 @@ class ProgressTask:
         self._bars = reporter._display
         self._id: TaskID | None = None
         if self._bars is not None:
-            self._id = self._bars.add_task(clean(reporter._prefix + title).plain, total=total)
+            with _DRAWING:
+                self._id = self._bars.add_task(clean(reporter._prefix + title).plain, total=total)
+                self._bars.start()
 
     def advance(self, count: int = 1) -> None:
         """Say that `count` more units are done."""
@@ -142,6 +147,14 @@ class ProgressTask:
         """Say that `count` more units have turned up."""
         self.total += count
         self._draw()
+
+    def close(self) -> None:
+        """Take its bar off the display, which ends with the last one."""
+        if self._bars is not None and self._id is not None:
+            with _DRAWING:
+                self._bars.remove_task(self._id)
+                if not self._bars.tasks:
+                    self._bars.stop()
 
     def _draw(self) -> None:
         if self._bars is not None and self._id is not None:
@@ -182,15 +195,6 @@ class Reporter:
                 transient=True,
             )
 
-    def __enter__(self) -> Self:
-        if self._display:
-            self._display.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._display:
-            self._display.stop()
-
     def named(self, name: str) -> Self:
         """Return one for a piece of work among others: its lines and bars begin with the name."""
         other = copy(self)
@@ -207,12 +211,8 @@ class Reporter:
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[ProgressTask]:
         """Count a piece of work; the display shows it while the block runs."""
-        task = ProgressTask(self, title, total)
-        try:
+        with closing(ProgressTask(self, title, total)) as task:
             yield task
-        finally:
-            if self._display and task._id is not None:
-                self._display.remove_task(task._id)
 
 
 def complain(error: GoldpanError) -> None:

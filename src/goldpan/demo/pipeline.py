@@ -102,11 +102,11 @@ def run_demo(lab: Workspace) -> DemoResult:
     is_reviewed = target.read_bytes() == answers
     quiet = lab.opened()
     quiet.shows_progress = False  # the plan's bars are enough
-    with as_file(shipped) as folder, lab.reporting() as reporter, _bars(reporter) as listener:
+    with as_file(shipped) as folder, _bars(lab.reporter) as listener:
         file = load_plan(folder / "plan.toml")
         if not is_reviewed:
             file = file.without("review")
-        plan = open_plan(file, quiet, reporter)
+        plan = open_plan(file, quiet, lab.reporter)
         ran = PlanRun(plan, force=True, tell=listener).run()
     made = {unit.subject for unit in ran.units if unit.stage == "dataset"}
     datasets = {data.path.name: data for data in lab.datasets() if data.path.name in made}

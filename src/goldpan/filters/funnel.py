@@ -94,15 +94,6 @@ SELECT count(*) FROM (
 """
 
 
-_KEPT_BY = ("repo", "issue", "pull_repo", "pull", "subject", "decides", "keep")
-_KEPT = """
-SELECT subject, count(*) FILTER (kept) FROM (
-  SELECT subject, bool_and(keep IS TRUE OR NOT decides) AS kept
-  FROM verdicts GROUP BY subject, repo, issue, pull_repo, pull
-) GROUP BY subject
-"""
-
-
 def count_funnel(verdicts: pa.Table, subjects: Sequence[Subject], decide: Sequence[str]) -> Funnel:
     """Count the verdicts on some kinds of subjects together; `decide` gives the steps' order."""
     values = {"subjects": list(subjects)}
@@ -141,18 +132,6 @@ def count_funnels(verdicts: pa.Table, decide: Sequence[str]) -> tuple[Funnel, Fu
     """Count the verdicts on issues, on discussions and on fix pairs."""
     issues, discussions, pairs = (count_funnel(verdicts, [subject], decide) for subject in KEYS)
     return issues, discussions, pairs
-
-
-def count_kept(workspace: WorkspaceLayout, repo: str, profile: str) -> dict[Subject, int]:
-    """Count the subjects that a profile keeps of a repository, by kind: `Funnel.kept` alone.
-
-    Raises `WorkspaceError` where it was not filtered by the profile.
-    """
-    verdicts = read_verdicts(workspace, repo, profile, _KEPT_BY)
-    with connect() as connection:
-        connection.register("verdicts", verdicts)
-        counts = dict(connection.execute(_KEPT).fetchall())
-    return {subject: counts.get(subject, 0) for subject in KEYS}
 
 
 def read_funnels(workspace: WorkspaceLayout, repos: Sequence[str], profile: Profile) -> Funnels:

@@ -194,7 +194,7 @@ def _built(
     unit: Unit, results: Results, older: str | Path | None, left_out: Sequence[str]
 ) -> Outcome:
     """Return what was built, and write what changed since an older version."""
-    from goldpan.workspace.functions import diff
+    from goldpan.workspace.building import diff
 
     lab = unit.plan.lab
     directory = lab.layout.dataset(unit.subject)

@@ -3,5 +3,5 @@ from goldpan.core.values import Execution as Execution
 from goldpan.core.values import Positive as Positive
 from goldpan.core.values import several as several
 from goldpan.workspace.dataset import Dataset as Dataset
-from goldpan.workspace.repositories import known_repositories as known_repositories
+from goldpan.workspace.opening import known_repositories as known_repositories
 from goldpan.workspace.workspace import Workspace as Workspace

@@ -6,25 +6,25 @@ Its files are verified by the digests in their provenance before they are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, UsageError, question
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Result
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.values import ExportName, several
-from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.opening import MOST_OFFERED, OpenWorkspace
 
 if TYPE_CHECKING:  # these are optional, or take long to import
     import datasets
     import pandas as pd
     import pyarrow as pa
 
-    from goldpan.audit.audit import AuditResult
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub.publish import PublishResult
@@ -184,21 +184,6 @@ class Dataset(Result):
 
         return score_labels(self._paths(), read_gold(Path(gold)))
 
-    def audit(self, finding: str | Sequence[str] = (), limit: int = 5) -> AuditResult:
-        """Look for what makes rows measure nothing, as `Workspace.audit` does.
-
-        Runs and histories are those of the dataset's workspace, else of the one that settings name.
-        """
-        from goldpan.audit.audit import audit_dataset
-        from goldpan.audit.finding import chosen_findings
-        from goldpan.report.health import state_in_dataset
-
-        layout, chosen = self.workspace.layout, chosen_findings(several(finding))
-        with self.workspace.reporting() as reporter:
-            result = audit_dataset(layout, self.path, reporter, findings=chosen, most=limit)
-        state_in_dataset(layout, self.path)
-        return result
-
     def export(
         self, *, to: ExportName, output: Path | str | None = None, unverified: bool = False
     ) -> ExportResult:
@@ -266,17 +251,16 @@ class Dataset(Result):
         """
         from goldpan.datasets.hub.publish import publish
 
-        with self.workspace.reporting() as reporter:
-            return publish(
-                self.path,
-                repo_id,
-                private=private,
-                tag=tag,
-                overwrite=overwrite,
-                dry_run=dry_run,
-                reporter=reporter,
-                allowed_licenses=several(allow_license) or None,
-            )
+        return publish(
+            self.path,
+            repo_id,
+            private=private,
+            tag=tag,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            reporter=self.workspace.reporter,
+            allowed_licenses=several(allow_license) or None,
+        )
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths
@@ -328,6 +312,60 @@ def _fetch(repo_id: str) -> Path:
         names = [str(name) for name in read_provenance(directory)["files"]]
         api.snapshot_download(repo_id, repo_type="dataset", revision=commit, allow_patterns=names)
     return directory
+
+
+def dataset_directory(layout: WorkspaceLayout, dataset: str | Path | Dataset) -> Path:
+    """Return the directory of a dataset, given by its path, its name in the workspace, or open."""
+    if isinstance(dataset, Dataset):
+        return dataset.path
+    named = layout.dataset(str(dataset))
+    return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
+
+
+def dataset_directories(
+    layout: WorkspaceLayout, datasets: str | Path | Iterable[str | Path]
+) -> list[Path]:
+    """Return the directories of datasets, each given as `dataset_directory` takes it."""
+    given = [datasets] if isinstance(datasets, (str, Path)) else datasets
+    return [dataset_directory(layout, dataset) for dataset in given]
+
+
+def find_dataset(self: OpenWorkspace, dataset: Path | str | Dataset) -> Dataset:
+    """Return a dataset by its name in the workspace, else as `load` does; an open one stays so.
+
+    A directory that is there comes before a name.
+    """
+    if isinstance(dataset, Dataset):
+        return dataset
+    is_name = len(Path(dataset).parts) == 1 and not Path(dataset).is_dir()
+    if Path(dataset).is_file() and not self.layout.dataset(str(dataset)).is_dir():
+        raise UsageError(
+            f"{dataset} is a file, not a dataset", "Give a dataset's name or directory"
+        )
+    directory = self.layout.dataset(str(dataset)) if is_name else find_directory(dataset)
+    return Dataset(directory, workspace=self)
+
+
+def table_path(self: OpenWorkspace, source: Path | str | Dataset) -> Path:
+    """Return the file of a table, or the directory of a dataset as `find_dataset` finds it.
+
+    A path that is there comes before a name.
+    """
+    from goldpan.datasets.provenance import finished_datasets
+
+    if isinstance(source, Dataset):
+        return source.path
+    found = Path(source) if Path(source).exists() else dataset_directory(self.layout, source)
+    if not found.exists():
+        found = find_directory(source)
+    if not found.exists():
+        built = [path.name for path in finished_datasets(self.layout)]
+        near = question(str(source), built, MOST_OFFERED)
+        raise UsageError(
+            f"There is no dataset or file {source}",
+            near or "Give a dataset's name or directory, or the path of a table's file",
+        )
+    return found
 
 
 def optional(name: str) -> ModuleType:

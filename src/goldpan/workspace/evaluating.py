@@ -14,8 +14,8 @@ from cyclopts.validators import Number
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import LOCAL, Execution, Positive, several
-from goldpan.workspace import labeling, reporting, verifying
-from goldpan.workspace.dataset import Dataset
+from goldpan.workspace import annotating, filtering, reporting
+from goldpan.workspace.dataset import Dataset, dataset_directory, find_dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.options import (
     Changes,
@@ -27,7 +27,6 @@ from goldpan.workspace.options import (
     TaskNames,
     flat,
 )
-from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelEntry
@@ -248,9 +247,9 @@ class Evaluate(Group):
             failures += done.failures
         return Evaluation(runs, failures)
 
-    resolved = verifying.resolved
-    labels = labeling.labels
-    label_errors = labeling.label_errors
+    resolved = filtering.resolved
+    labels = annotating.labels
+    label_errors = annotating.label_errors
 
     def models(self) -> Results[ModelEntry]:
         """List the models that `goldpan evaluate run` knows.

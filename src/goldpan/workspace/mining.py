@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,18 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import GoldpanError, UsageError, cause_of, refuse_empty
 from goldpan.core.result import Results
 from goldpan.core.settings.config import Included, Via, repository_name
 from goldpan.core.values import LOCAL, Execution
-from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
 from goldpan.workspace.options import Switch, flat
-from goldpan.workspace.repositories import (
-    absolute_layout,
-    known_repositories,
-    map_repositories,
-    named_repositories,
-)
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -112,9 +107,8 @@ class Mine(Group):
             raise UsageError("A backup holds one repository", "Give exactly one --repo")
         if dry_run:
             raise UsageError("--from-backup sends no requests to predict", "Leave out --dry-run")
-        with self.lab.reporting() as reporter:
-            backup, name = Path(from_backup), names[0]
-            coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
+        backup, name = Path(from_backup), names[0]
+        coverage = mine_backup(self.lab.settings, backup, name, self.lab.reporter, license=stated)
         return Results([MineResult(name, "backup", coverage=coverage)])
 
     def _asked(
@@ -126,19 +120,18 @@ class Mine(Group):
 
         settings = self.lab.github
         outcomes: Mapping[str, MineResult | CostEstimate | GoldpanError]
-        with self.lab.reporting() as reporter:
-            if dry_run:
-                outcomes = predict_many(settings, names, reporter)
-            elif len(names) > 1:
-                mined = mine_many(settings, names, reporter)
-                outcomes = {name: mined[name.lower()] for name in names}
-            else:
-                try:
-                    outcomes = {names[0]: mine(settings, names[0], reporter, license=license)}
-                except UsageError:
-                    raise
-                except GoldpanError as error:
-                    outcomes = {names[0]: error}
+        if dry_run:
+            outcomes = predict_many(settings, names, self.lab.reporter)
+        elif len(names) > 1:
+            mined = mine_many(settings, names, self.lab.reporter)
+            outcomes = {name: mined[name.lower()] for name in names}
+        else:
+            try:
+                outcomes = {names[0]: mine(settings, names[0], self.lab.reporter, license=license)}
+            except UsageError:
+                raise
+            except GoldpanError as error:
+                outcomes = {names[0]: error}
         via = chosen_path(settings)
         found = []
         for name, outcome in outcomes.items():
@@ -188,9 +181,8 @@ class Mine(Group):
             execution.with_workers(self.lab.settings.processes),
             keep_downloads,
         )
-        with self.lab.reporting() as reporter:
-            settings = self.lab.opened(concurrency=concurrency).settings
-            return mine_archive(settings, request, reporter)
+        settings = self.lab.opened(concurrency=concurrency).settings
+        return mine_archive(settings, request, self.lab.reporter)
 
 
 @flat
@@ -212,8 +204,7 @@ def normalize(
     if stated is not None and len(names) != 1:
         raise UsageError("--license applies to one repository", "Give exactly one --repo")
     where = execution.with_workers(self.settings.workers)
-    with self.reporting() as reporter:
-        return normalize_all(self.layout, names, reporter, stated, where)
+    return normalize_all(self.layout, names, self.reporter, stated, where)
 
 
 def clone(
@@ -255,10 +246,9 @@ def clone(
         )
     if network or not all(remote.is_local for remote in remotes):
         settings = self.github
-    with self.reporting() as reporter:
-        return Results(
-            fetch_histories(settings, self.layout, names, reporter, source=origin, network=network)
-        )
+    return Results(
+        fetch_histories(settings, self.layout, names, self.reporter, source=origin, network=network)
+    )
 
 
 @flat
@@ -275,14 +265,17 @@ def pair(
     Args:
         rules (NAME): default, unconfirmed, landed, or a plugin's.
     """
+    from goldpan.core.parallel.engine import open_engine
     from goldpan.filters.basis import find_basis
     from goldpan.miners.pairing import find_rules
 
     self.settings.trust.require("plugins")
     find_rules(rules)  # an unknown name is refused before anything is begun
     names = known_repositories(self.layout, repos, "tables")
-    work = partial(_pair, absolute_layout(self.layout), rules)
-    paired = map_repositories(work, names, execution)
+    work = partial(_pair, replace(self.layout, root=self.layout.root.absolute()), rules)
+    processes = 1 if execution.engine == "local" else os.cpu_count() or 1
+    with open_engine(execution, processes) as engine:
+        paired = list(engine.map(work, names))
     bases = find_basis(self.layout.by_rules(rules), names, None)
     return Results(
         replace(result, other_rules=basis.other_rules)
@@ -294,3 +287,27 @@ def _pair(layout: WorkspaceLayout, rules: str, repo: str) -> PairResult:
     from goldpan.miners.pairing import find_rules, pair
 
     return pair(layout, repo, find_rules(rules))
+
+
+def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[str]:
+    """Return the repositories that are named here and in the lines of a file, each once."""
+    names = [repository_name(repo) for repo in repos]
+    if file is not None:
+        refuse_empty(Path(file), "Write one OWNER/NAME per line into it")
+        try:
+            lines = Path(file).read_text(encoding="utf-8-sig").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{file} cannot be read: {cause_of(error)}",
+                "Give a text file with one OWNER/NAME per line",
+            ) from None
+        for number, line in enumerate(lines, 1):
+            if text := line.partition("#")[0].strip():
+                try:
+                    names.append(repository_name(text))
+                except UsageError as error:
+                    raise UsageError(f"{file}:{number}: {error.problem}", error.remedy) from None
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(name.lower(), name)
+    return list(first.values())

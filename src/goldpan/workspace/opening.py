@@ -1,21 +1,25 @@
-"""An opened workspace: its settings and its paths, without the methods of its stages."""
+"""An opened workspace and the repositories that a stage works on, without the stages' methods."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, WorkspaceError, question
 from goldpan.core.remote import mirror_at
-from goldpan.core.settings.config import Included, Settings, Via, load_settings
-from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory, use_tasks
+from goldpan.core.settings.config import Included, Settings, Via, load_settings, repository_name
+from goldpan.core.storage.workspace import WorkspaceLayout, existing, tasks_directory, use_tasks
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.terminal import Reporter
     from goldpan.datasets.tasks.task import Task
+    from goldpan.filters.profile import Profile
+
+MOST_OFFERED = 3
+"""Names that a message offers."""
 
 
 class OpenWorkspace:
@@ -129,8 +133,9 @@ class OpenWorkspace:
         """Return the repositories that have tables, sorted."""
         return self.layout.repositories("tables")
 
-    def reporting(self) -> Reporter:
-        """Return what tells how far the work is, silent without `progress`; use it by `with`."""
+    @cached_property
+    def reporter(self) -> Reporter:
+        """What tells how far the work is, silent without `progress`."""
         from goldpan.core.terminal import Reporter
 
         return Reporter(quiet=not self.shows_progress)
@@ -141,3 +146,67 @@ class Group:
 
     def __init__(self, lab: OpenWorkspace) -> None:
         self.lab = lab
+
+
+def known_repositories(
+    layout: WorkspaceLayout, repos: Iterable[str] | None, below: str
+) -> list[str]:
+    """Return the named repositories, else all of the workspace; `below` is raw or tables.
+
+    Each comes once, in lower case and in order, however they are named. Raises `UsageError` for
+    a name that is none and a workspace that is missing, `WorkspaceError` for a repository that is
+    not there.
+    """
+    held = existing(layout).repositories(below)
+    names = sorted({_name_of(repo, held) for repo in repos or ()}) or held
+    if not names:
+        if below == "tables" and layout.repositories("raw"):
+            remedy = "Run goldpan normalize, which makes them of the raw replies"
+            raise WorkspaceError(f"{layout.root} holds no tables", remedy)
+        raise WorkspaceError(
+            f"{layout.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
+        )
+    for name in names:
+        if name not in held:
+            remedy = question(name, held, MOST_OFFERED) or f"Run goldpan mine --repo {name}"
+            raise WorkspaceError(f"{layout.root} does not hold {name}", remedy)
+    return names
+
+
+def paired_layout(layout: WorkspaceLayout, repos: Iterable[str], rules: str) -> WorkspaceLayout:
+    """Return where the pairs of repositories by some rules lie; raises `UsageError` for no rules.
+
+    Those of a plugin that is not loaded are known where a repository was paired by them.
+    """
+    if rules != layout.rules and not any(rules in layout.paired_by(repo) for repo in repos):
+        from goldpan.miners.pairing import find_rules
+
+        find_rules(rules)
+    return layout.by_rules(rules)
+
+
+def _name_of(text: str, held: Iterable[str]) -> str:
+    """Return the name of a repository; one without its owner is told of those that are there."""
+    try:
+        return repository_name(text).lower()
+    except UsageError as error:
+        asked = question(text, held, MOST_OFFERED, cutoff=0.4)
+        raise UsageError(error.problem, asked or error.remedy) from None
+
+
+def choose_profile(
+    self: OpenWorkspace,
+    repos: Sequence[str],
+    profile: str | Path,
+    rules: str,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[WorkspaceLayout, list[str], Profile]:
+    """Return the paths by pairing rules, the repositories, and the profile that judges them.
+
+    Raises as `known_repositories` and `find_profile` do.
+    """
+    from goldpan.filters.stored import find_profile
+
+    names = known_repositories(self.layout, repos, "tables")
+    layout = paired_layout(self.layout, names, rules)
+    return layout, names, find_profile(layout, names, str(profile), settings)

@@ -32,9 +32,8 @@ from docstring_parser.google import parse
 
 from goldpan.core.errors import UsageError
 from goldpan.core.values import several
-from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.dataset import Dataset, find_dataset
 from goldpan.workspace.opening import OpenWorkspace
-from goldpan.workspace.repositories import find_dataset
 
 if TYPE_CHECKING:  # it takes long to import
     from annotated_types import Interval

@@ -132,25 +132,28 @@ class PlannedRun:
 
     def run(self) -> RunRecord:
         """Do it, or return the finished run with the same settings."""
-        with self.workspace.reporting() as reporter:
-            return run_once(
-                self.workspace.layout,
-                self._rows(),
-                self.model,
-                self.protocol,
-                self.seed,
-                reporter,
-                files=self.task_input.files,
-                ablated=self.task_input.ablated,
-                by=self.by,
-            )
+        return run_once(
+            self.workspace.layout,
+            self._rows(),
+            self.model,
+            self.protocol,
+            self.seed,
+            self.workspace.reporter,
+            files=self.task_input.files,
+            ablated=self.task_input.ablated,
+            by=self.by,
+        )
 
     def estimate(self) -> RequestEstimate | None:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
-        with self.workspace.reporting() as reporter:
-            return estimate_run(
-                self.workspace.layout, self._rows(), self.model, self.protocol, self.seed, reporter
-            )
+        return estimate_run(
+            self.workspace.layout,
+            self._rows(),
+            self.model,
+            self.protocol,
+            self.seed,
+            self.workspace.reporter,
+        )
 
     def _rows(self) -> TaskData:
         """Return the rows with the model's columns, which others than its tasks do not have."""
@@ -246,8 +249,7 @@ def run_on_cluster(
     with open_engine(execution, os.cpu_count() or 1) as engine:
         assert isinstance(engine, RayCluster)
         if gpus > engine.gpus:
-            with plan.workspace.reporting() as reporter:
-                reporter.note(f"Runs wait for a machine with {gpus:g} GPUs")
+            plan.workspace.reporter.note(f"Runs wait for a machine with {gpus:g} GPUs")
         submitted = []
         for (task, directory), model, seed in product(plan.tasks, models, plan.seeds):
             rows = () if directory is None else (directory.absolute(),)

@@ -102,8 +102,7 @@ class Tasks(Group):
                 f"Choose another name, or change or remove {path}",
             )
         task = parse_task(str(path), described.toml)
-        with self.lab.reporting() as reporter:
-            imported = import_files(self.lab.layout, task, paths, reporter)
+        imported = import_files(self.lab.layout, task, paths, self.lab.reporter)
         make_directory(self.lab.own_tasks)
         write_whole(path, described.toml.encode())
         return AddedTask(imported, path, described.labels, described.doubts)
@@ -150,20 +149,19 @@ class Tasks(Group):
             raise UsageError("Both files and --download are given", "Give one of them")
         if revision and not download:
             raise UsageError("--revision says what to download", "Use it with --download")
-        with self.lab.reporting() as reporter:
-            paths = fetch(task, revision, reporter) if download else file_paths(files)
-            return import_files(
-                layout,
-                task,
-                paths,
-                reporter,
-                steps=steps,
-                split=split or "",
-                seed=seed,
-                directory=None if output is None else Path(output),
-                processes=self.lab.settings.processes,
-                corrections=read_corrections(layout, several(corrections), task),
-            )
+        paths = fetch(task, revision, self.lab.reporter) if download else file_paths(files)
+        return import_files(
+            layout,
+            task,
+            paths,
+            self.lab.reporter,
+            steps=steps,
+            split=split or "",
+            seed=seed,
+            directory=None if output is None else Path(output),
+            processes=self.lab.settings.processes,
+            corrections=read_corrections(layout, several(corrections), task),
+        )
 
 
 def import_(
@@ -190,15 +188,14 @@ def import_(
     files_of = files_by_task(source, tasks, file_paths(files))
     given = [task for task in tasks if files_of[task.name]]
     projects = projects_by_task(self.layout, several(corrections), given)
-    with self.reporting() as reporter:
-        imports = tuple(
-            import_files(
-                self.layout,
-                task,
-                files_of[task.name],
-                reporter,
-                corrections=read_corrections(self.layout, projects[task.name], task),
-            )
-            for task in given
+    imports = tuple(
+        import_files(
+            self.layout,
+            task,
+            files_of[task.name],
+            self.reporter,
+            corrections=read_corrections(self.layout, projects[task.name], task),
         )
+        for task in given
+    )
     return SourceImport(imports, tuple(task.name for task in tasks if not files_of[task.name]))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
+
+from annotated_types import Ge
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register_environment
-from goldpan.core.settings.file import Source, check_address, read_toml, unknown_key
+from goldpan.core.settings.file import Source, check_address, read_toml
 from goldpan.core.settings.trust import Trust, tokens_for, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
@@ -32,8 +34,35 @@ _OTHER_HOST = re.compile(
 _REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """Settings that `goldpan.toml` may say, as may the environment and arguments."""
+
+    api_url: str = PUBLIC_API
+    """The REST root; GitHub Enterprise Server: ``https://HOST/api/v3``."""
+    via: Via = "auto"
+    """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
+    since: datetime | None = None
+    """Only entries updated at or after this time."""
+    include: tuple[Included, ...] = ()
+    """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
+    concurrency: Annotated[int, Ge(1)] = 4
+    """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
+    at_once: Annotated[int, Ge(0)] = 0
+    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
+    retries: Annotated[int, Ge(1)] = 3
+    patience: Annotated[float, Ge(0)] = 3_600.0
+    """Seconds to wait while GitHub does not answer at all."""
+    timeout: Annotated[float, Ge(0)] = 60.0
+    workers: Annotated[int, Ge(0)] = 0
+    plugins: tuple[Path, ...] = ()
+
+
+FILE_SETTINGS = tuple(item.name for item in fields(FileSettings))
+
+
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(FileSettings):
     """Everything that a run can be told.
 
     Args:
@@ -46,28 +75,10 @@ class Settings:
 
     workspace: Path = DEFAULT_WORKSPACE
     """Where raw replies and tables lie."""
-    api_url: str = PUBLIC_API
-    """The REST root; GitHub Enterprise Server: ``https://HOST/api/v3``."""
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """Access tokens, used as one pool."""
-    via: Via = "auto"
-    """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
-    since: datetime | None = None
-    """Only entries updated at or after this time."""
-    include: tuple[Included, ...] = ()
-    """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
     token_command: str = field(default="", repr=False)
     """A command that prints a token, asked at the start and when GitHub refuses the old one."""
-    concurrency: int = 4
-    """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
-    at_once: int = 0
-    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
-    retries: int = 3
-    patience: float = 3_600.0
-    """Seconds to wait while GitHub does not answer at all."""
-    timeout: float = 60.0
-    workers: int = 0
-    plugins: tuple[Path, ...] = ()
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
     """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""
     withheld: str = field(default="", repr=False)
@@ -98,19 +109,6 @@ class Settings:
         return host.removeprefix("api.")
 
 
-FILE_SETTINGS = (
-    "api_url",
-    "via",
-    "since",
-    "include",
-    "concurrency",
-    "at_once",
-    "retries",
-    "patience",
-    "timeout",
-    "workers",
-    "plugins",
-)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?")
 _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
@@ -132,9 +130,9 @@ def load_settings(
     named = chosen.pop("workspace", None)
     workspace = _workspace(named, environment)
     source = _source(workspace)
-    values = dict(source.values)
-    trust = _trust(workspace, str(named or ""), values, environment)
-    values["plugins"] = _use_plugins(workspace, values, trust)
+    values = _read(source, source.values)
+    trust = _trust(workspace, str(named or ""), source.values, environment)
+    values["plugins"] = _use_plugins(workspace, source.values, trust)
     variables = ("GOLDPAN_API_URL", "GITHUB_API_URL")
     variable = next((name for name in variables if environment.get(name)), "")
     if variable:
@@ -143,27 +141,14 @@ def load_settings(
     of_file = "api_url" in values and not url_from
     if of_file:
         url_from = f"api_url in {source.place('api_url')}"
-    values |= chosen
+    values |= _read(Source("The command line", chosen), chosen)
     of_file = of_file and not _is_host_of_gh(values, environment)
-    given = dict(values)
-
-    def said(name: str) -> str:
-        """Return a setting as it was given, where that was in the file with its place."""
-        value = given[name]
-        if name in chosen or value is not source.values.get(name):
-            return f"--{name.replace('_', '-')} {value}"
-        return f"{source.place(name)}: {name} = {value!r}"
-
-    values["since"] = _time(values.get("since"), said)
-    if "include" in values:
-        values["include"] = _included(values["include"], said)
-    if "patience" in values:
-        values["patience"] = _duration(values["patience"], said)
     if not of_file:  # another server is asked, by the user's own word
         asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
         trust = replace(trust, asks=asks)
-    settings = replace(Settings(workspace=workspace), **values, trust=trust, api_url_from=url_from)
-    _check(settings, said)
+    settings = replace(Settings(workspace), **values, trust=trust, api_url_from=url_from)
+    remedy = "For GitHub Enterprise write https://HOST/api/v3"
+    check_address(settings.api_url, "--api-url", remedy, "GITHUB_TOKEN")
     if not with_tokens or (of_file and not trust.given):
         return settings
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
@@ -263,57 +248,44 @@ def _source(workspace: Path) -> Source:
         return Source(str(path), {})
     source = read_toml(path)
     for key in source.values:
-        if key not in FILE_SETTINGS:
-            cause, remedy = unknown_key(key, FILE_SETTINGS)
-            if "token" in key:
-                remedy = "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
-            raise UsageError(f"{source.place(key)}: {cause}", remedy)
+        if "token" in key:
+            remedy = "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
+            raise UsageError(f"{source.place(key)}: the key {key} is unknown", remedy)
     return source
 
 
-def _time(value: object, said: Callable[[str], str]) -> datetime | None:
-    if value is None or isinstance(value, datetime):
-        moment = value
-    else:
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            raise UsageError(
-                f"{said('since')} is not a date", "Write it as 2024-08-01 or 2024-08-01T12:00:00Z"
-            ) from None
-    if moment is not None and moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment
+def _read(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as their types; raises `UsageError` for all that are none."""
+    if not given:
+        return {}
+    values = dict(given)
+    if isinstance(include := values.get("include"), str):
+        values["include"] = [include]
+    if "since" in values:
+        values["since"] = _time(source, values["since"])
+    if "patience" in values:
+        values["patience"] = _duration(source, values["patience"])
+    read = source.read(FileSettings, values)
+    return {name: getattr(read, name) for name in values}
 
 
-def _included(value: object, said: Callable[[str], str]) -> tuple[str, ...]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple)) or any(
-        name not in get_args(Included) for name in names
-    ):
-        raise UsageError(f"{said('include')} is unknown", "Choose discussions, or leave it out")
-    return tuple(dict.fromkeys(names))
+def _time(source: Source, value: object) -> datetime:
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        raise UsageError(
+            f"{source.place('since')}: since = {value!r} is not a date",
+            "Write it as 2024-08-01 or 2024-08-01T12:00:00Z",
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _duration(value: object, said: Callable[[str], str]) -> float:
+def _duration(source: Source, value: object) -> float:
     match = _DURATION.fullmatch(str(value).strip().lower())
     if not match or isinstance(value, bool):
-        raise UsageError(f"{said('patience')} is not a time", "Write it as 90s, 30m or 2h")
+        place = source.place("patience")
+        raise UsageError(f"{place}: patience = {value!r} is not a time", "Write it as 90s or 30m")
     return float(match[1]) * _SECONDS[match[2]]
-
-
-def _check(settings: Settings, said: Callable[[str], str]) -> None:
-    for name in ("concurrency", "at_once", "retries", "workers", "timeout", "patience"):
-        value = getattr(settings, name)
-        kind = (int, float) if name in ("timeout", "patience") else int
-        if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
-            raise UsageError(f"{said(name)} is not a number of 0 or more", "Correct it")
-    if settings.via not in ("auto", "graphql", "rest"):
-        raise UsageError(f"{said('via')} is unknown", "Choose auto, graphql or rest")
-    if settings.concurrency < 1 or settings.retries < 1:
-        raise UsageError("concurrency and retries must be at least 1", "Raise them")
-    remedy = "For GitHub Enterprise write https://HOST/api/v3"
-    check_address(str(settings.api_url), "--api-url", remedy, "GITHUB_TOKEN")
 
 
 def _is_host_of_gh(values: Mapping[str, Any], environment: Mapping[str, str]) -> bool:

@@ -6,7 +6,6 @@ wrong it names them all.
 
 from __future__ import annotations
 
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -113,6 +112,8 @@ def read_toml(path: Path | Traversable, page: str = "") -> Source:
 
 def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
     """Return the settings of a text; raises `UsageError` where it is not TOML."""
+    import tomllib  # which help does without
+
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return Source(name, tomllib.loads(text), page, text)
@@ -268,6 +269,8 @@ def _line(text: str, location: Location) -> int:
 
     What whole statements begin a text with is TOML: the shortest that has the key ends with it.
     """
+    import tomllib
+
     lines = text.replace("\r\n", "\n").split("\n")
 
     @cache

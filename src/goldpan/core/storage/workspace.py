@@ -29,7 +29,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -329,15 +329,6 @@ def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> N
         draft.write_bytes(
             content if isinstance(content, bytes) else content.encode(errors="replace")
         )
-
-
-def size_of(paths: Iterable[Path]) -> int:
-    """Return the bytes of files, and of all files below folders."""
-    total = 0
-    for path in paths:
-        files = path.rglob("*") if path.is_dir() else (path,)
-        total += sum(file.stat().st_size for file in files if file.is_file())
-    return total
 
 
 @contextmanager

@@ -93,8 +93,7 @@ def export_(
             f"Run goldpan tasks import {absent[0]}",
         )
     directory = Path(output) if output else _files(lab)
-    with lab.reporting() as reporter:
-        exported = export_tasks(layout, built, directory, reporter, seed=seed)
+    exported = export_tasks(layout, built, directory, lab.reporter, seed=seed)
     return replace(exported, without_rows=absent)
 
 
@@ -129,7 +128,7 @@ def import_(
             )
         paths = list(dict.fromkeys(path_of[name] for name in named))
     imports = []
-    with lab.reporting() as reporter, reporter.task("tasks", len(paths)) as progress:
+    with lab.reporter.task("tasks", len(paths)) as progress:
         for path in paths:
             imports.append(importing.import_task(lab.layout, path))
             progress.advance()
@@ -179,8 +178,7 @@ def split_(
     folder = split_folder(chosen, way.name, layout, train_cap)
     default = lab.path / "crosscode" / "splits" / folder
     directory = Path(output) if output else default
-    with lab.reporting() as reporter:
-        built = build.build_split(lab.layout, tasks, assigned, settings, directory, reporter)
+    built = build.build_split(lab.layout, tasks, assigned, settings, directory, lab.reporter)
     return Dataset(directory, built=built, workspace=lab)
 
 

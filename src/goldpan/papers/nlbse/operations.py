@@ -80,8 +80,8 @@ def issue_type(
     few = sum(sizes) < 500_000  # bytes are read sooner than other processes start
     workers = execution.workers or (1 if few else lab.settings.processes)
     engine = open_engine(execution, workers)
-    with lab.reporting() as reporter, engine:
-        built = build_issue_types(request, engine, reporter)
+    with engine:
+        built = build_issue_types(request, engine, lab.reporter)
     return Dataset(built.written[0].directory, built=built, workspace=lab)
 
 
@@ -152,8 +152,7 @@ def code_comments(
     chosen = find_task(task, tasks_directory(lab.path)) if task else None
     name = f"{task}-fresh" if task else comment_build.CODE_COMMENTS.name
     directory = Path(output) if output else lab.layout.dataset(name)
-    with lab.reporting() as reporter:
-        built = comment_build.build_code_comments(
-            lab.layout, commits, how, labels, plan, directory, reporter, task=chosen
-        )
+    built = comment_build.build_code_comments(
+        lab.layout, commits, how, labels, plan, directory, lab.reporter, task=chosen
+    )
     return Dataset(directory, built=built, workspace=lab)
