@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.papers.nlbse.comment_tasks import categories
 from goldpan.plugins import evaluation
-from goldpan.plugins.data import EvaluationError, Task
+from goldpan.plugins.data import EvaluationError
 
 ORGANIZERS = "organizers' random forest"
 _F1_WEIGHT = 0.75
@@ -145,11 +145,7 @@ def _is_official(run: evaluation.RunRecord) -> bool:
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
 
-def _section(
-    compared: evaluation.ComparisonResult,
-    tasks: Mapping[str, Task],
-    materials: evaluation.RowsByTask,
-) -> evaluation.Section | None:
+def _section(compared: evaluation.ComparisonResult) -> evaluation.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None

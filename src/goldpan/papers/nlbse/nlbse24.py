@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from goldpan.plugins import evaluation
-from goldpan.plugins.data import Task, read_toml
+from goldpan.plugins.data import read_toml
 
 TASK = "nlbse24_issue_type"
 _BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
@@ -82,11 +82,7 @@ def _f1(run: evaluation.RunRecord, repository: str) -> float:
     return next(part.score or 0.0 for part in parts if part.value == repository)
 
 
-def _section(
-    compared: evaluation.ComparisonResult,
-    tasks: Mapping[str, Task],
-    materials: evaluation.RowsByTask,
-) -> evaluation.Section | None:
+def _section(compared: evaluation.ComparisonResult) -> evaluation.Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return None
