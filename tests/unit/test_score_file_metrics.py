@@ -16,7 +16,7 @@ from goldpan.evaluation.compare.files import FileComparison, compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.score_files import read_scores
 from goldpan.evaluation.score import ranking_metric
-from goldpan.report.comparison.make import file_sentences
+from goldpan.report.comparison.words import file_sentences
 from tests.scoring import make_task, scored
 
 pytest.importorskip("scipy")

@@ -17,7 +17,9 @@ from goldpan.evaluation.compare.files import FileComparison, compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, Method
 from goldpan.evaluation.compare.score_files import read_scores
 from goldpan.report.compared import evaluation_page
-from goldpan.report.comparison.make import file_report, file_sentences, file_warnings
+from goldpan.report.comparison.make import file_report
+from goldpan.report.comparison.warnings import file_warnings
+from goldpan.report.comparison.words import file_sentences
 from goldpan.report.document import ReportTable
 
 pytest.importorskip("scipy")

@@ -23,4 +23,4 @@ from goldpan.filters.repo_view import RepoView as RepoView
 from goldpan.miners.pairing import SIGNALS as SIGNALS
 from goldpan.miners.pairing import Rules as Rules
 from goldpan.miners.pairing import Signal as Signal
-from goldpan.report.comparison.rows import ReportSection as ReportSection
+from goldpan.report.comparison.sections import ReportSection as ReportSection

@@ -46,9 +46,7 @@ from goldpan.evaluation.task_input import input_lengths as input_lengths
 from goldpan.evaluation.task_input import relative_change as relative_change
 from goldpan.evaluation.task_input import scored_input as scored_input
 from goldpan.evaluation.task_input import without as without
-from goldpan.report.comparison.rows import ReportSection as ReportSection
-from goldpan.report.comparison.rows import RowsByTask as RowsByTask
-from goldpan.report.comparison.rows import TaskRow as TaskRow
+from goldpan.report.comparison.sections import ReportSection as ReportSection
 from goldpan.report.document import Cell as Cell
 from goldpan.report.document import Content as Content
 from goldpan.report.document import Fold as Fold

@@ -9,7 +9,7 @@ from goldpan.evaluation.compare.result import Comparison
 from goldpan.filters.basis import basis_sentences
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison import words
-from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
+from goldpan.report.comparison.picture import MOST_DRAWN, text_picture
 from goldpan.report.page import ReportFacts
 
 
@@ -47,7 +47,7 @@ def _picture(comparison: Comparison) -> Iterator[Piece]:
             (
                 words.rank_range(standing),
                 standing.model,
-                central(comparison, standing),
+                comparison.shown(standing),
                 drawn,
                 better[standing.model],
             )

@@ -16,17 +16,16 @@ from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.report.comparison import words
 from goldpan.report.comparison.make import (
-    added_sentences,
     file_report,
-    file_sentences,
-    file_tables,
-    file_warnings,
+    heading_of,
     make_report,
     paper_tables,
+    summary_of,
 )
-from goldpan.report.comparison.rows import SECTIONS
+from goldpan.report.comparison.sections import SECTIONS
+from goldpan.report.comparison.warnings import file_warnings, warnings
+from goldpan.report.comparison.words import file_sentences
 from goldpan.report.document import Report, ReportTable, formatted, number_columns
 from goldpan.report.html import document_page, write_page
 
@@ -79,15 +78,15 @@ def report_comparison(
         **{section.name: value for section in SECTIONS if (value := section.value(result))},
     }
     return ComparisonReport(
-        words.heading(result),
+        heading_of(result),
         result.metric,
         result.comparison if isinstance(result.comparison, Comparison) else None,
         None if isinstance(result.comparison, Comparison) else result.comparison,
         result.new_tasks,
         facts,
         [*result.block.left_out, *result.without_value],
-        [*words.sentences(result), *added_sentences(result)],
-        words.warnings(result),
+        summary_of(result),
+        list(warnings(result)),
         tuple(filter(None, (page, latex))),
     )
 
@@ -99,7 +98,7 @@ def report_file_comparison(
     if page:
         write_page(evaluation_page(file_report(result)), page)
     if latex:
-        write_page(latex_tables(file_tables(result)), latex)
+        write_page(latex_tables(paper_tables(result)), latex)
     return ComparisonReport(
         "",
         result.metric,

@@ -108,6 +108,12 @@ class Report:
     """A number and what it counts."""
 
 
+def filled(rows: Sequence[Row]) -> list[Row]:
+    """Return rows without the columns that are empty in all of them."""
+    names = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    return [{name: row[name] for name in names} for row in rows]
+
+
 def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:
     """Return a table with its first rows and the number of the others."""
     if len(whole.rows) <= most:

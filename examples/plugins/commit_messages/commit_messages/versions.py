@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from goldpan.plugins import ExampleMetric, ReportSection, Task
@@ -18,7 +18,7 @@ def _right(task: Task, truths: Sequence[Any], answers: Sequence[Any]) -> list[fl
     return [float(_RELEASE[truth] == _RELEASE.get(answer)) for truth, answer in pairs]
 
 
-def _section(compared: ComparisonResult, tasks: Mapping[str, Task], rows: object) -> Section | None:
+def _section(compared: ComparisonResult) -> Section | None:
     lines = tuple(
         (system.name, run.scores.value("macro_f1"), run.scores.value(_METRIC))
         for system in compared.ranked

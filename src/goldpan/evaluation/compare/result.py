@@ -161,6 +161,21 @@ class Comparison:
         return tuple(standing.model for standing in self.standings)
 
     @property
+    def beats(self) -> Mapping[str, Sequence[str]]:
+        """Return the models that each one is decided to be better than, by place."""
+        beats: dict[str, list[str]] = {model: [] for model in self.models}
+        for pair in self.pairs:
+            if pair.decision == "better":
+                beats[pair.first].append(pair.second)
+            elif pair.decision == "worse":
+                beats[pair.second].append(pair.first)
+        return beats
+
+    def shown(self, standing: Standing) -> float:
+        """Return the score by which a model is shown."""
+        return standing.median if self.central == "median" else standing.mean
+
+    @property
     def leaders(self) -> tuple[str, ...]:
         """Return the models in the first place by the central value, several where they tie."""
         first = self.standings[0].place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
 
@@ -19,7 +19,6 @@ from goldpan.plugins.evaluation import (
     Picture,
     ReportSection,
     ReportTable,
-    RowsByTask,
     RunRecord,
     Section,
     System,
@@ -44,11 +43,8 @@ _TITLES = (
 )
 
 
-def steps_section(
-    compared: ComparisonResult, tasks: Mapping[str, data.Task], materials: RowsByTask
-) -> Section | None:
+def steps_section(compared: ComparisonResult) -> Section | None:
     """Return the ten steps (Figure 1), then what S6, S8 and S9 show of classification."""
-    del tasks, materials
     counts = [row for system in compared.ranked for row in _counts(system)]
     if not counts:
         return None

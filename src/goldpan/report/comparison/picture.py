@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.evaluation.compare.result import Comparison, Standing
+from goldpan.evaluation.compare.result import Comparison
 from goldpan.report.comparison.words import beaten, decision_words, rank_range
 from goldpan.report.document import Picture
 from goldpan.report.plots import COLORS, INK, PALE, SOFT, canvas, short_name
@@ -13,14 +13,9 @@ _WIDTH = 21
 """Characters of a line of the picture on a terminal."""
 
 
-def central(comparison: Comparison, standing: Standing) -> float:
-    """Return the score by which a model is shown."""
-    return standing.median if comparison.central == "median" else standing.mean
-
-
 def _span(comparison: Comparison) -> tuple[float, float]:
     shown = comparison.standings[:MOST_DRAWN]
-    values = [central(comparison, standing) for standing in shown]
+    values = [comparison.shown(standing) for standing in shown]
     values += [end for one in shown for end in (one.low, one.high) if end is not None]
     return min(values), max(values)
 
@@ -39,7 +34,7 @@ def text_picture(comparison: Comparison) -> tuple[str, list[str]]:
             start, end = at(standing.low), at(standing.high)
             marks[start : end + 1] = ["─"] * (end + 1 - start)
             marks[start], marks[end] = "├", "┤"
-        marks[at(central(comparison, standing))] = "●"
+        marks[at(comparison.shown(standing))] = "●"
         lines.append("".join(marks).rstrip())
     left, right = f"{low:.3g}", f"{high:.3g}"
     return f"{left}{right:>{_WIDTH - len(left)}}", lines
@@ -55,7 +50,7 @@ def draw(comparison: Comparison) -> Picture:
             color = COLORS[(standing.tier - 1) % len(COLORS)]
             if standing.low is not None and standing.high is not None:
                 axes.plot([standing.low, standing.high], [row, row], color=color, lw=2, alpha=0.6)
-            axes.plot(central(comparison, standing), row, "o", color=color, ms=6)
+            axes.plot(comparison.shown(standing), row, "o", color=color, ms=6)
             who = better[standing.model]
             word = decision_words(comparison.test)["better"]
             text = f"{rank_range(standing):<6}{f'{word} {who}' if who else ''}"

@@ -1,16 +1,19 @@
-"""Parts of the report on stored runs: scores, costs, conditions, and scores on harder terms."""
+"""Sections of the report on stored runs: scores, costs, settings, and scores on harder terms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
+from typing import Any
 
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.resolved import PatchScores, read_resolved
+from goldpan.evaluation.resolved import read_resolved
 from goldpan.evaluation.score import main_metrics, ranking_metric, ranking_score
 from goldpan.evaluation.slices import FEWEST_ROWS
 from goldpan.report.document import (
@@ -22,16 +25,38 @@ from goldpan.report.document import (
     Row,
     Section,
     cut,
+    filled,
     formatted,
     listed,
     seconds,
     with_interval,
 )
 
-MOST_TASKS = 60
+_MOST_TASKS = 60
 """Tasks that are shown one by one."""
-_ALWAYS = 4
-"""First columns of costs, which stand even where all are 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A section that a paper or a plugin adds to the report, and its sentence in the summary."""
+
+    name: str
+    make: Callable[[ComparisonResult], Section | None]
+    """Returns the section, whose tables are also those for papers; None where there is nothing to
+    say."""
+    sentence: Callable[[ComparisonResult], str | None] = lambda _: None
+    """For the summary; None where there is nothing to say."""
+    value: Callable[[ComparisonResult], Any] = lambda _: None
+    """The value of the name in ``goldpan evaluate compare --json``; None leaves it out."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("report section", self.name, self)]
+
+
+SECTIONS: Registry[ReportSection] = Registry(
+    "section", dict, "report section", lambda item: item[0]
+)
 
 
 def score_table(compared: ComparisonResult) -> ReportTable:
@@ -50,7 +75,7 @@ def score_table(compared: ComparisonResult) -> ReportTable:
             if mean is not None and mean == best
         )
         named = (task, compared.metrics[task])[: 1 + mixed]
-        rows.append((*named, *(score_with_spread(system.runs.get(task, ())) for system in shown)))
+        rows.append((*named, *(_with_spread(system.runs.get(task, ())) for system in shown)))
     if len(rows) > 1:
         named = ("mean over tasks", "")[: 1 + mixed]
         rows.append((*named, *(_mean(system, compared.tasks) for system in shown)))
@@ -64,30 +89,28 @@ def score_table(compared: ComparisonResult) -> ReportTable:
     )
 
 
-def score_with_spread(runs: Sequence[RunRecord]) -> Cell:
+def _with_spread(runs: Sequence[RunRecord]) -> Cell:
     """Return the score of a model's runs on a task, with its interval or spread if known."""
-    ranked = [ranking_score(run.scores) for run in runs]
-    values = [score.value for score in ranked if score.value is not None]
+    known = [score for run in runs if (score := ranking_score(run.scores)).value is not None]
+    values = [score.value for score in known if score.value is not None]
     if not values:
         return None
     mean = fmean(values)
     if len(values) > 1:
         return f"{formatted(mean)} ± {stdev(values, mean):.3f}"
-    interval = next(score.interval for score in ranked if score.value is not None)
+    interval = known[0].interval
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
 
 
 def _mean(system: System, tasks: Sequence[str]) -> Cell:
     missing = sum(not system.scores(task) for task in tasks)
-    if missing == len(tasks):
-        return None
-    mean = formatted(system.mean(*tasks))
-    return f"{mean} ({missing} missing)" if missing else mean
+    mean = system.mean(*tasks)
+    return f"{formatted(mean)} ({missing} missing)" if missing and mean is not None else mean
 
 
 def metrics_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     """Yield the main metrics of each task, means over seeds."""
-    for task in compared.tasks[:MOST_TASKS]:
+    for task in compared.tasks[:_MOST_TASKS]:
         rows: list[Row] = []
         for system in compared.ranked_on(task):
             runs = [main_metrics(run.scores) for run in system.runs[task]]
@@ -96,20 +119,17 @@ def metrics_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
         yield cut(ReportTable.of(f"Metrics of {task}", rows))
 
 
-def groups_section(compared: ComparisonResult) -> Section | None:
-    """Return each task's scores by column, None where no run has any."""
-    content: list[Content] = []
-    for task in compared.tasks[:MOST_TASKS]:
+def groups_section(compared: ComparisonResult) -> Section:
+    """Return each task's scores by column."""
+    tables = []
+    for task in compared.tasks[:_MOST_TASKS]:
         systems = compared.ranked_on(task)
-        columns = dict.fromkeys(
-            column for system in systems for column in system.runs[task][0].scores_by
-        )
-        content += [
-            Fold(f"{task} by {column}", (_by_column(systems, task, column),)) for column in columns
+        columns = (column for system in systems for column in system.runs[task][0].scores_by)
+        tables += [
+            Fold(f"{task} by {column}", (_by_column(systems, task, column),))
+            for column in dict.fromkeys(columns)
         ]
-    if not content:
-        return None
-    return Section("groups", "Scores by project and column", tuple(content))
+    return Section("groups", "Scores by project and column", tuple(tables))
 
 
 def _by_column(systems: Sequence[System], task: str, column: str) -> ReportTable:
@@ -138,95 +158,91 @@ def _by_column(systems: Sequence[System], task: str, column: str) -> ReportTable
 
 def costs_table(compared: ComparisonResult) -> ReportTable:
     """Return costs of all models beside their scores."""
-    rows = [_cost_row(compared, system) for system in compared.ranked]
-    shown = [
-        name for at, name in enumerate(rows[0]) if at < _ALWAYS or any(row[name] for row in rows)
-    ]
-    note = "Training and testing once on every task of the model, the mean over seeds."
-    return ReportTable.of("Costs", ({name: row[name] for name in shown} for row in rows), note)
-
-
-def _cost_row(compared: ComparisonResult, system: System) -> Row:
-    def every(cost: str) -> float:
-        return math.fsum(
-            fmean(float(getattr(run.costs, cost)) for run in runs) for runs in system.runs.values()
+    rows: list[Row] = []
+    for system in compared.ranked:
+        costs = [[run.costs for run in runs] for runs in system.runs.values()]
+        ranked = compared.block.tasks if system.name in compared.block.models else system.runs
+        rows.append(
+            {
+                "model": system.name,
+                f"mean {compared.metric}": system.mean(*ranked),
+                "wall time": seconds(_total(costs, "wall_seconds")),
+                "CPU time": seconds(_total(costs, "cpu_seconds")),
+                "GPU hours": _total(costs, "gpu_seconds") / 3600 or None,
+                "input tokens": round(_total(costs, "input_tokens")) or None,
+                "output tokens": round(_total(costs, "output_tokens")) or None,
+                "money": _total(costs, "money") or None,
+            }
         )
-
-    ranked = compared.block.tasks if system.name in compared.block.models else system.runs
-    return {
-        "model": system.name,
-        f"mean {compared.metric}": system.mean(*ranked),
-        "wall time": seconds(every("wall_seconds")),
-        "CPU time": seconds(every("cpu_seconds")),
-        "GPU hours": every("gpu_seconds") / 3600,
-        "input tokens": round(every("input_tokens")),
-        "output tokens": round(every("output_tokens")),
-        "money": every("money"),
-    }
+    note = "Training and testing once on every task of the model, the mean over seeds."
+    return ReportTable.of("Costs", filled(rows), note)
 
 
-def resolved_section(compared: ComparisonResult) -> Section | None:
-    """Return resolved shares beside similarity, None where no run was scored by tests."""
+def _total(costs: Sequence[Sequence[object]], name: str) -> float:
+    return math.fsum(fmean(float(getattr(cost, name)) for cost in seeds) for seeds in costs)
+
+
+def resolved_section(compared: ComparisonResult) -> Section:
+    """Return resolved shares beside similarity, of the runs that were scored by tests."""
     tables = [ReportTable.of(task, _resolved_rows(compared, task)) for task in compared.tasks]
-    shown = tuple(cut(table) for table in tables if table.rows)
     note = (
         "An issue is resolved where all tests of its fix pass with the patch. Exact match and"
         " CodeBLEU compare the lines that a patch writes with those of the merged fix. Separation"
         " is how often CodeBLEU puts a patch that resolves its issue above one that does not: 0.5"
         " is guessing."
     )
-    return Section("resolved", "Resolved, by running tests", shown, note) if shown else None
+    shown = tuple(cut(table) for table in tables if table.rows)
+    return Section("resolved", "Resolved, by running tests", shown, note)
 
 
 def _resolved_rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
     for system in compared.ranked_on(task):
         for run in system.runs[task]:
-            stored = read_resolved(run.directory)
-            if stored is not None:
-                yield {"model": system.name, "seed": run.seed, **_resolved(stored)}
-
-
-def _resolved(scores: PatchScores) -> Row:
-    share, exact = scores.resolved, scores.right.exact + scores.wrong.exact
-    return {
-        "issues": scores.instances,
-        "resolved": share.value,
-        "95 % interval": None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
-        "exact match": exact / scores.instances if scores.instances else None,
-        "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
-        "separation": scores.separation,
-    }
+            scores = read_resolved(run.directory)
+            if scores is None:
+                continue
+            share, exact = scores.resolved, scores.right.exact + scores.wrong.exact
+            known = share.value is not None
+            yield {
+                "model": system.name,
+                "seed": run.seed,
+                "issues": scores.instances,
+                "resolved": share.value,
+                "95 % interval": f"{share.low:.3f} to {share.high:.3f}" if known else None,
+                "exact match": exact / scores.instances if scores.instances else None,
+                "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
+                "separation": scores.separation,
+            }
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
     """Return what tells the runs apart; the machines stand in their folders."""
-    runs = [(system.name, run) for system in compared.ranked for run in system.every()]
-    table = cut(ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)))
+    rows: list[Row] = [
+        {
+            "model": system.name,
+            "task": run.task,
+            "seed": run.seed,
+            "settings": ", ".join(
+                f"{key}={setting(value)}" for key, value in sorted(run.settings.items())
+            ),
+            "split": run.split,
+            "train": run.learned_from.train,
+            "validation": run.learned_from.validation,
+            "chosen on": run.learning.chosen_on or "nothing",
+            "data hash": run.data_hash[:12],
+            "split hash": run.split_hash[:12],
+            "test opened": run.test_opened,
+            "run": run.directory.name,
+        }
+        for system in compared.ranked
+        for run in system.every()
+    ]
+    table = cut(ReportTable.of("Runs", rows))
     note = (
         "Equal hashes mean the same rows in the same splits. Versions, packages and the machine of"
         " a run stand in its result.json."
     )
-    content = (Fold(table.title, (table,)),) if runs else ()
-    return Section("conditions", "Settings, seeds and hashes", content, note)
-
-
-def _run_row(name: str, run: RunRecord) -> Row:
-    settings = ", ".join(f"{key}={setting(value)}" for key, value in sorted(run.settings.items()))
-    learned = run.learned_from
-    return {
-        "model": name,
-        "task": run.task,
-        "seed": run.seed,
-        "settings": settings,
-        "split": run.split,
-        "train": learned.train,
-        "validation": learned.validation,
-        "chosen on": run.learning.chosen_on or "nothing",
-        "data hash": run.data_hash[:12],
-        "split hash": run.split_hash[:12],
-        "test opened": run.test_opened,
-        "run": run.directory.name,
-    }
+    return Section("conditions", "Settings, seeds and hashes", (Fold(table.title, (table,)),), note)
 
 
 _MOST_MODELS = 8
@@ -242,10 +258,9 @@ def distance_section(compared: ComparisonResult) -> Section:
     """Return how much of the scores rests on texts, documents and neighbors seen before."""
     content: list[Content] = []
     for part in _PARTS:
-        content += _part(compared, part)
-    if reading := [
-        one.name for one in compared.ranked if any(r.uses_neighbors for r in one.every())
-    ]:
+        content += _without_part(compared, part)
+    reading = [one.name for one in compared.ranked if any(r.uses_neighbors for r in one.every())]
+    if reading:
         content.append(
             Remark(
                 f"{listed(reading)} may read the texts around a row, which may be test rows"
@@ -261,9 +276,9 @@ def distance_section(compared: ComparisonResult) -> Section:
     )
 
 
-def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
+def _without_part(compared: ComparisonResult, part: str) -> Iterator[Content]:
     """Yield the scores without the test rows of a part, or why there are none."""
-    runs = [compared.first_run(task) for task in compared.tasks[:MOST_TASKS]]
+    runs = [compared.first_run(task) for task in compared.tasks[:_MOST_TASKS]]
     seen = {run.task: number for run in runs if (number := run.leaks.seen(part)) is not None}
     whole = sum(run.scores.examples for run in runs if run.task in seen)
     if not whole:
@@ -273,29 +288,26 @@ def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
         f"Of {whole:,} test rows in {count(len(seen), 'task')}, {many:,} ({many / whole:.1%}) are"
         f" {_PARTS[part]}."
     )
+    if not many:
+        return
     rows: list[Row] = []
-    for system in compared.ranked[:_MOST_MODELS] if many else ():
-        scored = {task: _without(system, task, part) for task in seen if task in system.runs}
-        known = {task: value for task, value in scored.items() if value is not None}
+    for system in compared.ranked[:_MOST_MODELS]:
+        scores = {
+            task: [_score_without(run, part) for run in system.runs[task]]
+            for task in seen
+            if task in system.runs
+        }
+        known = {task: mean_of(seeds) for task, seeds in scores.items() if None not in seeds}
         if known:
-            before, after = system.mean(*known), fmean(known.values())
-            cells = {"all test rows": before, "only these": after}
+            cells = {"all test rows": system.mean(*known), "only these": mean_of(known.values())}
             rows.append({"model": system.name, **cells, "tasks": len(known)})
     title = f"{part.capitalize()} that are not in train"
-    if rows:
-        note = (
-            f"The same predictions, scored on the rows that are left, in tasks with at least"
-            f" {FEWEST_ROWS} of them. The models were not trained again."
-        )
-        yield ReportTable.of(title, rows, note)
-    elif many:
-        yield Remark(f"{title}: too few such rows are left to score them ({FEWEST_ROWS} needed).")
-
-
-def _without(system: System, task: str, part: str) -> float | None:
-    """Return the score without the test rows of a part, the mean over seeds."""
-    values = [_score_without(run, part) for run in system.runs[task]]
-    return None if None in values else mean_of(values)
+    note = (
+        f"The same predictions, scored on the rows that are left, in tasks with at least"
+        f" {FEWEST_ROWS} of them. The models were not trained again."
+    )
+    short = f"{title}: too few such rows are left to score them ({FEWEST_ROWS} needed)."
+    yield ReportTable.of(title, rows, note) if rows else Remark(short)
 
 
 def _score_without(run: RunRecord, part: str) -> float | None:
