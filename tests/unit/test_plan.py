@@ -13,9 +13,9 @@ from goldpan.core.result import blocks_of
 from goldpan.core.values import LOCAL, Execution
 from goldpan.plan.file import ALWAYS, check_plan, load_plan, section_of
 from goldpan.plan.initial import commented_plan
-from goldpan.plan.opened import OpenPlan, PlanFile, open_workspace
+from goldpan.plan.opened import OpenPlan, open_workspace
 from goldpan.plan.record import PlanResult, StepResult, differences, flat
-from goldpan.plan.section import EXECUTION, PlanSection, Select, StageSection
+from goldpan.plan.section import EXECUTION, PlanFile, PlanSection, Select, StageSection
 from goldpan.plan.selection import query_of
 from goldpan.plan.stages import STAGES, make_units
 from goldpan.plan.step import Unit, method_of
@@ -235,18 +235,23 @@ def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
     assert [name for name in basis if name.startswith("input ")] == [f"input {n}" for n in names]
 
 
+def options_given(unit: Unit) -> dict[str, object]:
+    """Return what the method of a unit is called with."""
+    return unit.options(unit.stage.step(unit), {})
+
+
 def test_a_section_says_where_its_stage_works_else_the_command_else_the_head(
     tmp_path: Path,
 ) -> None:
     text = 'engine = "ray"\naddress = "head:6379"\n---\n[pair]\nengine = "local"\nworkers = 3\n'
     units = units_of(tmp_path, text)
     names = ("engine", "address", "workers")
-    pair, filters = units["pair/a/b"].options({}), units["filter/a/b"].options({})
+    pair, filters = (options_given(units[f"{stage}/a/b"]) for stage in ("pair", "filter"))
     assert [pair.get(name) for name in names] == ["local", "head:6379", 3]
     assert [filters.get(name) for name in names] == ["ray", "head:6379", None]
     here = units["filter/a/b"]
     there = units_of(tmp_path, text, Execution("ray", "other:6379"))["filter/a/b"]
-    assert there.options({})["address"] == "other:6379"
+    assert options_given(there)["address"] == "other:6379"
     first, second = (unit.basis(unit.stage.step(unit)) for unit in (here, there))
     assert first == second, "results are the same"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -105,7 +105,7 @@ def run_demo(lab: Workspace) -> DemoResult:
     with as_file(shipped) as folder, _bars(lab.reporter) as listener:
         file = load_plan(folder / "plan.toml")
         if not is_reviewed:
-            file = file.without("review")
+            file = replace(file, by_stage={**file.by_stage, "review": {}})
         plan = open_plan(file, quiet, lab.reporter)
         ran = PlanRun(plan, force=True, tell=listener).run()
     made = {unit.subject for unit in ran.units if unit.stage == "dataset"}

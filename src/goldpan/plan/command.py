@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +14,9 @@ from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from goldpan.core.terminal import Reporter
-    from goldpan.plan.opened import OpenPlan, PlanFile
+    from goldpan.plan.opened import OpenPlan
     from goldpan.plan.record import DryRun, PlanResult
+    from goldpan.plan.section import PlanFile
 
 
 def run(
@@ -64,7 +66,12 @@ def run(
     )
     if dry_run:
         return DryRun(running.judged(), file.path, lab.path)
-    with opened.cluster():
+    where = Execution(**opened.execution)
+    if where.engine == "local":
+        return running.run()
+    from goldpan.core.parallel.engine import open_engine
+
+    with open_engine(where, where.workers or os.cpu_count()):  # one cluster for all stages
         return running.run()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,13 @@ from goldpan.core.plugins.parts import imported
 from goldpan.core.result import count
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
+from goldpan.plan.opened import OpenPlan, files_below
 from goldpan.plan.record import digest_of
-from goldpan.plan.section import StageSection
-from goldpan.plan.step import Outcome, Results, Step, Unit, outcome, subject_of
+from goldpan.plan.section import StageSection, reads_of, subject_of
+from goldpan.plan.step import Outcome, Results, Step, Unit, headline
 
+LAST = "last"
+"""The value of a dataset's `since` for the version that the plan built before."""
 DATES = ("year", "month", "day")
 """The words of a tag that stand for the day of the newest mined reply."""
 _STAGES = {"filtered": "filter", "mined": "mine", "cloned": "clone", "tasks": ""}
@@ -102,7 +103,8 @@ def build_step(unit: Unit) -> Step:
     present = [
         repo
         for repo in chosen
-        if not section.get("leave_out") or plan.is_finished(f"{source}/{repo}")
+        if not section.get("leave_out")
+        or ((record := plan.record(f"{source}/{repo}")) and record.state in ("done", "partial"))
     ]
     if source and not present:  # of which all of the workspace would be taken
         raise DatasetError(
@@ -153,7 +155,7 @@ def _inputs(unit: Unit, repos: tuple[str, ...], options: Mapping[str, Any]) -> I
     if source == "filter":
         yield from plan.filtered(repos, section, options["rules"])
     if source == "filter" and section.get("require"):
-        layout, profile = plan.layout(options["rules"]), plan.profile(section).name
+        layout, profile = plan.layout(options["rules"]), plan.profile(section)
         for repo in repos:
             yield layout.verdicts(repo, f"{profile}.llm")
             yield from (root / "verification" / repo.lower()).glob("*/record.json")
@@ -198,8 +200,7 @@ def _built(
 
     lab = unit.plan.lab
     directory = lab.layout.dataset(unit.subject)
-    ended = outcome(results, *files_below(directory))
-    summary = ended.summary
+    summary = headline(results[0])
     if older is not None:
         changelog = unit.plan.folder / "changes" / f"{unit.subject}.md"
         make_directory(changelog.parent)
@@ -208,7 +209,8 @@ def _built(
             f", {changes.added:,} added, {changes.gone:,} removed, {changes.changed:,} changed"
             + (f", {changes.moved:,} in another split" if changes.moved else "")
         )
-    return replace(ended, summary=summary, missing=(*left_out, *ended.missing))
+    missing = (*left_out, *(headline(one) for one in results if one.exit_code))
+    return Outcome(outputs=files_below(directory), summary=summary, missing=missing)
 
 
 def publish_step(unit: Unit) -> Step:
@@ -222,7 +224,7 @@ def publish_step(unit: Unit) -> Step:
         sent = f"{count(len(result.changes), 'file')} sent"
         what = sent if result.changes else "the same content"
         named = f", tag {result.tag}" if result.tag else ""
-        return outcome(results, summary=f"{result.url}: {what}{named}")
+        return Outcome(summary=f"{result.url}: {what}{named}")
 
     return Step(
         options=[{"dataset": directory, **({"tag": tag_of(directory, tag)} if tag else {})}],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -10,28 +9,32 @@ from pathlib import Path
 from goldpan.core.errors import MiningError
 from goldpan.core.result import count, json_data
 from goldpan.datasets.licenses import stated_license
-from goldpan.plan.step import Outcome, Results, Step, Unit, outcome
+from goldpan.plan.step import Outcome, Results, Step, Unit
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
 
 
-def _license(unit: Unit) -> dict[str, str]:
-    """Return the repository's license as the plan states it, in SPDX's spelling."""
-    stated = stated_license(unit.section.get("licenses").get(unit.subject.lower()))
-    return {} if stated is None else {"license": stated}
-
-
 def mine_step(unit: Unit) -> Step:
-    """Return how GitHub is asked for a repository, and for what."""
-    license, lab = _license(unit), unit.plan.lab.settings
-    asked = {name: getattr(lab, name) for name in ("api_url", "via", "since", "include")}
-    tables = unit.plan.lab.layout.tables  # whose content later stages change
+    """Return how GitHub is asked for a repository, or how tables are made of replies there are."""
+    stated = stated_license(unit.section.get("licenses").get(unit.subject.lower()))
+    license = {} if stated is None else {"license": stated}
+    layout, settings = unit.plan.lab.layout, unit.plan.lab.settings
+    if not unit.section.get("enabled"):
+        return Step(
+            command="normalize",
+            options=[license],
+            settings=license,
+            inputs=unit.plan.tables("mine", repo=unit.repo),
+            ended=lambda results: _normalized(unit, results),
+        )
+    asked = {name: getattr(settings, name) for name in ("api_url", "via", "since", "include")}
     return Step(
         options=[license],
         settings={name: value for name, value in {**asked, **license}.items() if value},
         due=_refresh(unit),
-        ended=lambda results: _mined(unit, results, tables(results[0].repo)),
+        # Later stages change what is in the folder of tables.
+        ended=lambda results: _mined(unit, results, layout.tables(results[0].repo)),
     )
 
 
@@ -49,15 +52,14 @@ def _refresh(unit: Unit) -> str:
 def _mined(unit: Unit, results: Results, tables: Path) -> Outcome:
     from goldpan.miners.mine import summary
 
-    ended = outcome(results, tables)
     (result,) = results
     coverage = result.coverage
     if coverage is None:
         raise MiningError(f"{unit.subject} was not mined", "Run the same command again")
     gaps = [f"{gap.part} {gap.state}" for gap in coverage.gaps]
     missing = tuple(f"{gaps.count(gap):,} {gap}" for gap in sorted(set(gaps)))
-    return replace(
-        ended,
+    return Outcome(
+        outputs=[tables],
         summary=summary(result),
         missing=missing if coverage.finished else ("the run did not finish",),
         again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
@@ -65,20 +67,12 @@ def _mined(unit: Unit, results: Results, tables: Path) -> Outcome:
     )
 
 
-def normalize_step(unit: Unit) -> Step:
-    """Return how tables are made of the raw replies that are there."""
-
-    def ended(results: Results) -> Outcome:
-        (counts,) = results  # of all repositories
-        entries = counts.tables[unit.repo.lower()]["entries"]
-        line = f"{count(entries, 'entry')} from the raw replies"
-        return outcome(results, unit.plan.lab.layout.table(unit.repo, "entries"), summary=line)
-
-    return Step(
-        options=[_license(unit)],
-        settings=_license(unit),
-        inputs=unit.plan.tables("mine", repo=unit.repo),
-        ended=ended,
+def _normalized(unit: Unit, results: Results) -> Outcome:
+    (counts,) = results  # of all repositories
+    entries = counts.tables[unit.repo.lower()]["entries"]
+    return Outcome(
+        outputs=[unit.plan.lab.layout.table(unit.repo, "entries")],
+        summary=f"{count(entries, 'entry')} from the raw replies",
     )
 
 
@@ -87,14 +81,12 @@ def pair_step(unit: Unit) -> Step:
     from goldpan.miners.pairing import find_rules
 
     names, plan, repo = unit.plan.file.rules, unit.plan, unit.repo
+    rules = {f"rules {name}": json_data(find_rules(name)) for name in names}
     return Step(
         options=[{"rules": name} for name in names],
-        settings={
-            "rules": ", ".join(names),
-            **{f"rules {name}": json_data(find_rules(name)) for name in names},
-        },
+        settings={"rules": ", ".join(names), **rules},
         inputs=plan.tables("normalize", repo=repo),
-        ended=lambda results: outcome(results, *plan.tables("pair", repo=repo)),
+        ended=lambda _: Outcome(outputs=plan.tables("pair", repo=repo)),
     )
 
 
@@ -108,7 +100,7 @@ def clone_step(unit: Unit) -> Step:
         options=[options],
         settings={"source": source},
         inputs=plan.tables("normalize", "pair", repo=repo),
-        ended=lambda results: outcome(results, *plan.tables("history", repo=repo)),
+        ended=lambda _: Outcome(outputs=plan.tables("history", repo=repo)),
     )
 
 
@@ -129,17 +121,17 @@ def filter_step(unit: Unit) -> Step:
     }
 
     def ended(results: Results) -> Outcome:
-        line = "; ".join(
+        lines = (
             f"{result.profile} keeps {result.issues.kept:,} of {result.issues.rows:,} issues, "
             f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs by {rules}"
             for result, (_, rules) in zip(results, chosen, strict=True)
         )
-        return outcome(results, *plan.tables("filter", repo=repo), summary=line)
+        return Outcome(outputs=plan.tables("filter", repo=repo), summary="; ".join(lines))
 
-    names = [profile.name for profile in profiles]
+    asked = {"rules": list(plan.file.rules), "profile": [one.name for one in profiles]}
     return Step(
         options=[{"profile": profile, "rules": rules} for profile, rules in chosen],
-        settings={"rules": list(plan.file.rules), "profile": names, **described, **plan.issues()},
+        settings={**asked, **described, **plan.issues()},
         inputs=plan.tables("normalize", "history", "pair", repo=repo),
         ended=ended,
     )
@@ -149,18 +141,20 @@ def review_step(unit: Unit) -> Step:
     """Return what models judge."""
     plan, rules = unit.plan, unit.plan.file.rules[0]
     repos = [*map(plan.kept, plan.repos)]
-    profile = plan.profile(unit.section).name
+    profile = plan.profile(unit.section)
 
     def ended(results: Results) -> Outcome:
         (result,) = results
-        kept, dropped, people = (
-            sum(counts.values()) for counts in (result.keep, result.drop, result.people)
-        )
+        counts = (result.keep, result.drop, result.people)
+        kept, dropped, people = (sum(one.values()) for one in counts)
         line = f"{kept:,} kept, {dropped:,} dropped, {people:,} for people"
-        paths = (plan.layout().verdicts(repo, f"{profile}.llm") for repo in repos)
-        ended = outcome(results, *(path for path in paths if path.exists()), summary=line)
-        missing = (line,) if result.exit_code else ()
-        return replace(ended, missing=missing, again=not result.complete)
+        paths = (plan.layout(rules).verdicts(repo, f"{profile}.llm") for repo in repos)
+        return Outcome(
+            outputs=filter(Path.exists, paths),
+            summary=line,
+            missing=(line,) if result.exit_code else (),
+            again=not result.complete,
+        )
 
     return Step(
         options=[{"rules": rules, "repos": repos}],

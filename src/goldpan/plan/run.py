@@ -26,7 +26,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import PlanResult, State, StepResult, digests_of, named
 from goldpan.plan.stages import make_units
-from goldpan.plan.step import Step, Unit
+from goldpan.plan.step import Step, Unit, headline
 from goldpan.workspace.options import call
 
 NEVER = "this plan has not run it yet"
@@ -110,7 +110,6 @@ class PlanRun:
             "Wait for it",
         )
         with hold_lock(plan.folder / "lock", busy):
-            plan.forget()
             for _, units in groupby(self.units, _stage_of_repositories):
                 calls: dict[str, list[_Due]] = {}
                 for due in filter(None, map(self._begin, units)):
@@ -140,7 +139,7 @@ class PlanRun:
     def _asked(self, unit: Unit, step: Step, record: StepResult) -> Iterator[str]:
         if record.missing and record.again:
             yield f"something is missing ({'; '.join(record.missing[:3])})"
-        if self._update and unit.stage.command == "mine":
+        if self._update and unit.stage.name == "mine" and not step.command:
             yield "--update was given"
         elif step.due:
             yield step.due
@@ -174,7 +173,13 @@ class PlanRun:
         began = time.monotonic()
         for due in together:
             self._report(due.result)
-        joint = _call_at_once(together) if len(together) > 1 else None
+        joint = None
+        try:
+            joint = _call(together) if len(together) > 1 else None
+        except StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            LOG.info("%s: %s", together[0].unit.stage.name, error)
         share = (time.monotonic() - began) / len(together)
         for number, due in enumerate(together):
             with self._failing(due.unit, due.result):
@@ -184,17 +189,23 @@ class PlanRun:
                 self._keep(self._result(due, results), seconds)
 
     def _result(self, due: _Due, results: Sequence[Any]) -> StepResult:
-        """Return what is kept of a unit that ended."""
+        """Return what is kept of a unit that ended; raises the error that a result tells of."""
+        for error in (error for result in results for error in getattr(result, "errors", ())):
+            raise error
         unit, ended = due.unit, due.step.ended(results)
-        basis = due.result.basis
-        if unit.stage.command == "normalize":  # a license that is stated is added to the replies
+        summary, missing, basis = ended.summary, ended.missing, due.result.basis
+        if summary is None:
+            summary = "; ".join(map(headline, results))
+        if missing is None:
+            missing = tuple(headline(one) for one in results if getattr(one, "exit_code", 0))
+        if due.step.command:  # a license that is stated is added to the replies
             basis = unit.basis(unit.stage.step(unit))
         return unit.result(
-            "partial" if ended.missing else "done",
+            "partial" if missing else "done",
             why=due.result.why,
             ran=True,
-            summary=ended.summary,
-            missing=ended.missing,
+            summary=summary,
+            missing=missing,
             basis=basis,
             outputs=digests_of(ended.outputs, self.plan.lab.path),
             again=ended.again,
@@ -250,17 +261,6 @@ def _stage_of_repositories(unit: Unit) -> str:
     return unit.stage.name if unit.stage.is_of_repository else unit.name
 
 
-def _call_at_once(together: Sequence[_Due]) -> list[list[Any]] | None:
-    """Do units by one call; None where that fails: each by itself tells which of them do."""
-    try:
-        return _call(together)
-    except StoppedError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        LOG.info("%s: %s", together[0].unit.stage.name, error)
-        return None
-
-
 def _call(together: Sequence[_Due]) -> list[list[Any]]:
     """Make the calls of units that have the same options; return the results of each unit."""
     unit, step = together[0].unit, together[0].step
@@ -268,12 +268,12 @@ def _call(together: Sequence[_Due]) -> list[list[Any]]:
     for due in together:
         due.step.prepare()
     for more in step.options:
-        given = unit.options(more)
+        given = unit.options(step, more)
         if unit.stage.is_of_repository:
             given["repos"] = [due.unit.repo for due in together]
         if given.get("output") is not None:
             make_directory(Path(given["output"]).parent)
-        result = call(unit.plan.lab, unit.method, given)
+        result = call(unit.plan.lab, unit.method(step), given)
         items = list(result) if isinstance(result, Results) else []
         if not unit.stage.is_of_repository or len(items) != len(together):
             items = [result] * len(together)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins.loading import find_builder
+from goldpan.core.plugins.parts import Reads
 from goldpan.core.settings.config import repository_name
+from goldpan.core.settings.file import Location, Source
 from goldpan.core.values import several
 from goldpan.workspace.options import Option, single_type
 
@@ -186,17 +190,8 @@ class MineSection(StageSection):
         default={}, description="Licenses by repository, where GitHub is wrong or silent."
     )
 
-    @property
-    def opening(self) -> dict[str, Any]:
-        """What the workspace is opened with, for all stages."""
-        return super().given()
-
-    def given(self) -> dict[str, Any]:
-        """Return nothing: the workspace was opened with it."""
-        return {}
-
     def values(self) -> dict[str, Any]:
-        """Return nothing: what the workspace was opened with counts, not how fast it is done."""
+        """Return nothing: what GitHub is asked for counts, not how fast."""
         return {}
 
     @field_validator("licenses")
@@ -269,6 +264,80 @@ class ExportSection(OfDataset):
     """A dataset in another form, as by goldpan export."""
 
     name: Name = Field(description="The name of its directory in WORKSPACE/exports.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan and where it lies."""
+
+    path: Path
+    source: Source
+    head: Plan
+    by_stage: Mapping[str, Mapping[Location, StageSection]]
+    """The sections of each stage, by their places in the file."""
+
+    @property
+    def name(self) -> str:
+        """The name of the plan: that of its file."""
+        return self.path.stem
+
+    def sections(self, stage: str) -> list[StageSection]:
+        """Return the sections of a stage, in their order."""
+        return list(self.by_stage[stage].values())
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The sets of pairing rules, the first for what names none."""
+        return self.sections("pair")[0].names("rules")
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles of filters that anything asks for, in their order, once each."""
+        takers = [*self.sections("review")]
+        takers += [one for one in self.sections("dataset") if reads_of(one) == "filtered"]
+        named = self.sections("filter")[0].given().get("profile", ())
+        wanted = [*named, *filter(None, (one.get("profile") for one in takers))]
+        return tuple(dict.fromkeys(map(self.profile, wanted or ["default"])))
+
+    def profile(self, name: str) -> str:
+        """Return a profile's name, or where its file lies."""
+        return str(self.resolve(name)) if name.endswith(".toml") else name
+
+    def resolve(self, name: str) -> Path:
+        """Return a path of the file, which is relative to the file's folder."""
+        return self.path.parent / name
+
+    def found(self, name: str) -> str:
+        """Return a path of the file where it is there, else the name of something elsewhere."""
+        path = self.resolve(name)
+        return str(path) if path.exists() else name
+
+    def given(self, section: StageSection) -> dict[str, Any]:
+        """Return what a section gives a method, with the paths of files."""
+        return self.resolved(section, section.given())
+
+    def resolved(self, section: StageSection, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values of a section with the paths of files."""
+        values = dict(values)
+        for name, value in values.items():
+            if is_path(section.parameters[name]) and value is not None:
+                paths = tuple(map(self.resolve, several(value)))
+                values[name] = paths if isinstance(value, tuple) else paths[0]
+            elif name == "profile" and isinstance(value, str):
+                values[name] = self.profile(value)
+        return values
+
+
+def reads_of(dataset: StageSection) -> Reads:
+    """Return what the rows of a dataset are made of, which its family tells."""
+    builder = find_builder(dataset.get("family"))
+    return builder.reads if builder else "filtered"
+
+
+def subject_of(section: StageSection) -> str:
+    """Return what names a section, such as its dataset or its profile; empty where nothing does."""
+    keys = ("name", "project", "dataset", "profile")
+    return next((Path(name).name for key in keys for name in section.names(key)), "")
 
 
 S = TypeVar("S", bound=StageSection)

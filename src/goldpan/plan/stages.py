@@ -7,7 +7,6 @@ method is called with the table's keys, and the units that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,14 +14,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import count
 from goldpan.plan.datasets import build_after, build_needs, build_step, data_units, publish_step
 from goldpan.plan.opened import OpenPlan, files_below
-from goldpan.plan.repositories import (
-    clone_step,
-    filter_step,
-    mine_step,
-    normalize_step,
-    pair_step,
-    review_step,
-)
+from goldpan.plan.repositories import clone_step, filter_step, mine_step, pair_step, review_step
 from goldpan.plan.section import (
     CloneSection,
     DatasetSection,
@@ -32,43 +24,39 @@ from goldpan.plan.section import (
     NamedSection,
     OfDataset,
 )
-from goldpan.plan.step import Names, Outcome, Results, Stage, Step, Unit, outcome
+from goldpan.plan.step import Names, Outcome, Results, Stage, Step, Unit
 
 
 def _import_step(unit: Unit) -> Step:
     plan, section = unit.plan, unit.section
-    corrections = plan.decisions(section.names("corrections"))
-
-    def ended(results: Results) -> Outcome:
-        return outcome(results, *files_below(*(one.written.directory for one in results)))
-
+    files = plan.named_files(section, "files")
     return Step(
         options=[{"name": unit.subject}],
-        inputs=[*plan.named_files(section, "files"), *corrections],
-        ended=ended,
+        inputs=[*files, *plan.decisions(section.names("corrections"))],
+        ended=lambda results: Outcome(
+            outputs=files_below(*(one.written.directory for one in results))
+        ),
     )
 
 
 def _push_step(unit: Unit) -> Step:
-    decisions = unit.plan.decisions([unit.subject])
-
-    def ended(results: Results) -> Outcome:
-        waiting = f"people annotate; then run goldpan annotate pull --project {unit.subject}"
-        is_pulled = all(path.exists() for path in decisions)
-        return replace(outcome(results), missing=() if is_pulled else (waiting,))
-
-    return Step(inputs=[*unit.plan.data(unit.section), *decisions], ended=ended)
+    (decisions,) = unit.plan.decisions([unit.subject])
+    waiting = f"people annotate; then run goldpan annotate pull --project {unit.subject}"
+    return Step(
+        inputs=[*unit.plan.data(unit.section), decisions],
+        ended=lambda _: Outcome(missing=() if decisions.exists() else (waiting,)),
+    )
 
 
 def _verify_step(unit: Unit) -> Step:
+    from goldpan.execution.records import RECORD, record_directory
+
     plan, name = unit.plan, unit.subject
 
     def ended(results: Results) -> Outcome:
-        from goldpan.execution.records import RECORD, record_directory
-
         records = (record for result in results for record in result.records)
         folders = (record_directory(plan.lab.layout, record.instance) for record in records)
-        return outcome(results, *(folder / RECORD for folder in folders))
+        return Outcome(outputs=(folder / RECORD for folder in folders))
 
     return Step(
         options=[{"dataset": name}],
@@ -103,7 +91,7 @@ def _compare_step(unit: Unit) -> Step:
     return Step(
         options=[{"output": given["output"]}],
         inputs=(root / "runs").rglob("result.json"),
-        ended=lambda results: outcome(results, *pages),
+        ended=lambda _: Outcome(outputs=pages),
     )
 
 
@@ -136,14 +124,12 @@ def _evidence(plan: OpenPlan, dataset: str) -> Iterator[Path]:
 
 def _audit_step(unit: Unit) -> Step:
     plan, name = unit.plan, unit.subject
-
-    def ended(results: Results) -> Outcome:
-        return outcome(results, *files_below(*(Path(one.file).parent for one in results)))
-
     return Step(
         options=[{"dataset": name}],
         inputs=[*plan.tables("build", dataset=name), *_evidence(plan, name)],
-        ended=ended,
+        ended=lambda results: Outcome(
+            outputs=files_below(*(Path(one.file).parent for one in results))
+        ),
     )
 
 
@@ -153,7 +139,7 @@ def _export_step(unit: Unit) -> Step:
     return Step(
         options=[{"dataset": layout.dataset(name), "output": output}],
         inputs=unit.plan.tables("build", "audit", dataset=name),
-        ended=lambda results: outcome(results, *files_below(output)),
+        ended=lambda _: Outcome(outputs=files_below(output)),
     )
 
 
@@ -185,7 +171,6 @@ _of_dataset = partial(Stage, needs=_same("dataset"))
 
 STAGES = (
     _of_repository("mine", "[mine]", "mine", mine_step, keys=MineSection),
-    _of_repository("mine", "", "normalize", normalize_step),
     Stage("tasks", "[tasks.NAME]", "tasks import", _import_step, without=("name",)),
     _of_repository("pair", "[pair]", "pair", pair_step, _same("mine"), several=("rules",)),
     _of_repository("clone", "[clone]", "clone", clone_step, _same("pair"), keys=CloneSection),

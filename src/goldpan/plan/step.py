@@ -12,7 +12,7 @@ from goldpan._version import __version__
 from goldpan.core.result import Line, Result, Title, blocks_of
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import State, StepResult, digests_of, flat
-from goldpan.plan.section import EXECUTION, StageSection
+from goldpan.plan.section import EXECUTION, StageSection, subject_of
 from goldpan.workspace.building import builder_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.options import options_of
@@ -24,29 +24,17 @@ Results = Sequence[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a step ended."""
+    """How a step ended, as far as its results do not tell by their first lines and exit codes."""
 
-    summary: str
-    """A line on the results."""
     outputs: Iterable[Path] = ()
     """The files that count as what was written: without them the unit is due again."""
-    missing: tuple[str, ...] = ()
+    summary: str | None = None
+    """A line on the results."""
+    missing: tuple[str, ...] | None = None
     again: bool = False
     """True where another run may bring what is missing."""
     repo: str = ""
     """The name under which a mined repository is kept."""
-
-
-def outcome(results: Results, *outputs: Path, summary: str = "") -> Outcome:
-    """Return how calls ended, by their first lines where nothing else is said of them.
-
-    Raises the error that a result tells of.
-    """
-    for error in (error for result in results for error in getattr(result, "errors", ())):
-        raise error
-    told = summary or "; ".join(map(headline, results))
-    open_ones = (one for one in results if isinstance(one, Result) and one.exit_code)
-    return Outcome(summary=told, outputs=outputs, missing=tuple(map(headline, open_ones)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +47,13 @@ class Step:
     """The files on whose content the result depends."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else it depends on, beside the section: what the names in it stand for."""
-    ended: Callable[[Results], Outcome] = outcome
+    ended: Callable[[Results], Outcome] = lambda _: Outcome()
     prepare: Callable[[], None] = lambda: None
     """Makes ready for the calls."""
     due: str = ""
     """Why it has to run though nothing changed here."""
+    command: str = ""
+    """The command whose method is called, where it is not the stage's."""
 
 
 Names = Callable[["Unit"], Iterable[str]]
@@ -75,7 +65,7 @@ class Stage:
 
     name: str
     heading: str
-    """The table of the file, such as ``[[verify]]``; empty for a stage without one."""
+    """The table of the file, such as ``[[verify]]``."""
     command: str
     """The command whose method is called."""
     step: Callable[[Unit], Step]
@@ -96,15 +86,11 @@ class Stage:
     def units(self, plan: OpenPlan) -> Iterator[Unit]:
         """Yield the units of a plan: a section, or one with each repository."""
         for place, section in plan.file.by_stage[self.name].items():
-            if not self.is_of_repository:
-                named = plan.file.by_stage["dataset"].get(place[:-1], section)  # of [dataset.NAME]
-                subjects: Sequence[str] = [subject_of(named) or str(place[-1])]
-            else:  # unless it is the other of two stages of one name
-                is_other = section.get("enabled") is not None and section.get("enabled") != bool(
-                    self.heading
-                )
-                subjects = () if is_other else plan.repos
-            for subject in subjects:
+            named = plan.file.by_stage["dataset"].get(place[:-1], section)  # of [dataset.publish]
+            own = [subject_of(named) or str(place[-1])]
+            has_units = self.name != "clone" or section.get("enabled")
+            repos = plan.repos if has_units else ()
+            for subject in repos if self.is_of_repository else own:
                 unit = Unit(plan, self, subject, section)
                 yield replace(unit, needs=tuple(self.needs(unit)), after=tuple(self.after(unit)))
 
@@ -136,16 +122,19 @@ class Unit:
         """What is kept of its last run."""
         return self.plan.record(self.name)
 
-    @property
-    def method(self) -> Callable[..., Any]:
-        """The method of the workspace that it calls."""
-        return method_of(self.stage.command, self.plan.lab, self.section.get("family"))
+    def method(self, step: Step) -> Callable[..., Any]:
+        """Return the method of the workspace that a step calls."""
+        command = step.command or self.stage.command
+        return method_of(command, self.plan.lab, self.section.get("family"))
 
-    def options(self, more: Mapping[str, Any]) -> dict[str, Any]:
+    def options(self, step: Step, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the method is called with: of the section, else of the plan's head."""
-        where = [option.name for option in options_of(self.method) if option.group == EXECUTION]
+        options = options_of(self.method(step))
+        where = [option.name for option in options if option.group == EXECUTION]
         head = {name: value for name, value in self.plan.execution.items() if name in where}
-        return {**head, **self.plan.file.given(self.section), **more}
+        # The workspace was opened with what the section of mining says.
+        given = {} if self.stage.name == "mine" else self.plan.file.given(self.section)
+        return {**head, **given, **more}
 
     def basis(self, step: Step) -> dict[str, Any]:
         """Return all that the result depends on, by name."""
@@ -158,12 +147,6 @@ class Unit:
         """Return what is known of it in a state."""
         stage = self.stage.name
         return StepResult(unit=self.name, stage=stage, subject=self.subject, state=state, **about)
-
-
-def subject_of(section: StageSection) -> str:
-    """Return what names a section, such as its dataset or its profile; empty where nothing does."""
-    keys = ("name", "project", "dataset", "profile")
-    return next((Path(name).name for key in keys for name in section.names(key)), "")
 
 
 def method_of(

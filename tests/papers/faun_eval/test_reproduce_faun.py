@@ -157,7 +157,7 @@ def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
     written, example = load_plan(path), load_plan(EXAMPLES / "faun-eval.toml")
     assert example.sections("publish")
     assert written.head.repositories == example.head.repositories
-    for stage, sections in example.without("publish").by_stage.items():
+    for stage, sections in {**example.by_stage, "publish": {}}.items():
         found = [one.model_dump(exclude={"publish"}) for one in sections.values()]
         assert [one.model_dump(exclude={"publish"}) for one in written.sections(stage)] == found
     path.write_text("workspace = 'mine'", encoding="utf-8")
