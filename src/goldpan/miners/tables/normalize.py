@@ -26,7 +26,7 @@ from goldpan.core.storage.archive import Archive, lost_replies, run_files
 from goldpan.core.storage.parquet import count_rows, write, writer
 from goldpan.core.storage.run_file import Record, Seal
 from goldpan.core.storage.sealed import read_lineage, write_lineage
-from goldpan.core.storage.workspace import WorkspaceLayout, publish, size_of
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import LOCAL, Execution
 from goldpan.miners.journal import Journal
@@ -212,7 +212,10 @@ def normalize_all(
         return TableCounts(counts)
     absolute = replace(workspace, root=workspace.root.absolute())
     work = partial(_normalize_quietly, absolute, license)
-    by_size = sorted(repos, key=lambda repo: -size_of(run_files(workspace.raw(repo))))
+    sizes = {
+        repo: sum(file.stat().st_size for file in run_files(workspace.raw(repo))) for repo in repos
+    }
+    by_size = sorted(repos, key=lambda repo: -sizes[repo])
     with (
         open_engine(execution, processes) as machines,
         reporter.task("Repositories", len(repos)) as task,
