@@ -140,7 +140,7 @@ def _by_system(
 def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     """Return whether the row tells models apart."""
     if able := sorted(name for name, rows in outcomes.blind.items() if rows.get(row.key)):
-        why = f"solved by {' and '.join(able)}, a baseline or a model without the text or code"
+        why = f"solved by {' and '.join(able)}, so without the text or the code"
         return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:

@@ -95,7 +95,7 @@ def _untold(files: Sequence[FixedFile]) -> Untold:
     if languages and not any(language.grammar for language in languages):
         name = languages[0].name
         return Untold(f"variants need a grammar, and there is none of {name}", _HAND)
-    return Untold("the fix has no code of which a variant parses and differs", _HAND)
+    return Untold("no variant of the code of the fix parses and differs from it", _HAND)
 
 
 def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> Finding:
