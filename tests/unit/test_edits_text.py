@@ -128,7 +128,7 @@ ABOVE = [
         *((above, "src/a.py") for above in ABOVE),
         *((above, "Makefile") for above in MAKEFILE),
         ("Updated `a.py`\n\n", "a.py"),
-        *((above, None) for above in (*NO_PATH, "`x.y`, say\n")),
+        *((above, None) for above in (*NO_PATH, "`x.attr`, say\n")),
     ],
 )
 def test_paths_as_models_write_them(above: str, path: str | None) -> None:
