@@ -28,8 +28,8 @@ The grammar, where lines end with LF and SP is one space:
 
 `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
 prose and code fences around blocks; the path in many dresses or missing; markers without their
-space, in small letters, or with a colon or white space behind them; and CRLF everywhere, whose CR is taken off the content of a
-block if its first marker has one.
+space, in small letters, or with a colon or white space behind them; and CRLF everywhere, whose CR
+is taken off the content of a block if its first marker has one.
 """
 
 from __future__ import annotations
