@@ -29,7 +29,7 @@ from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
-from goldpan.papers.nlbse.nlbse23 import BASELINE
+from goldpan.papers.nlbse.nlbse23_tables import BASELINE
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
 PLANTED, LOOKED_AT = 0.05, 0.1

@@ -31,7 +31,7 @@ from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.classification import label_metric
 from goldpan.evaluation.metrics.estimate import Confusion, Scores
-from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score
+from goldpan.papers.nlbse.nlbse23_tables import BASELINE, CommentScore, baseline_f1, comment_score
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
 FIFTHS = ("document", "document:1", "document:2", "document:3", "document:4")

@@ -39,8 +39,13 @@ from goldpan.filters.pairs.files import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import HttpReply, Verdict, links_of
-from goldpan.papers.nlbse.comment_declarations import CommentRules, Notes
-from goldpan.papers.nlbse.comment_text import ByteSpan, read_smalltalk, unmarked
+from goldpan.papers.nlbse.comment_declarations import (
+    ByteSpan,
+    CommentRules,
+    Notes,
+    read_smalltalk,
+    unmarked,
+)
 from goldpan.text.credentials import find_secrets
 from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
 from goldpan.text.language import detect_languages, model_languages

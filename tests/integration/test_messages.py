@@ -11,7 +11,6 @@ from goldpan import Workspace
 from goldpan.commands.program import commands
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
-from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
 from goldpan.workspace.options import options_of
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
@@ -128,7 +127,6 @@ def test_help_and_errors_name_the_same_splits() -> None:
         assert method is not None
         (option,) = (option for option in options_of(method) if option.name == "split")
         assert SPLIT_FORMS in option.help
-        assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")
     with pytest.raises(UsageError) as caught:
         SplitPlan.parse("sideways")
     assert SPLIT_FORMS in caught.value.remedy

@@ -110,6 +110,24 @@ def test_secrets(kind: str, secret: str) -> None:
         (f"https://me:{GITHUB}@github.com", "https://me:<SECRET:github-token>@github.com"),
         (f"https://{HEX40}@github.com/o/r", "https://<SECRET:url-password>@github.com/o/r"),
         (f"> {KEY}".replace("\n", "\r\n> "), "> <SECRET:private-key>\r\n> \r\n> \r\n> "),
+        # Public reports on other finders of secrets: what stands without quotes was missed.
+        (
+            "Server=h;User ID=me@h;Password=S@fe123;",
+            "Server=h;User ID=me@h;Password=<SECRET:password>;",
+        ),
+        ("Source=c\\r;Uid=u;Pwd=R3port!Sec;", "Source=c\\r;Uid=u;Pwd=<SECRET:password>;"),
+        ("username = u\npassword = 8Th#1*@96%dX\n", "username = u\npassword = <SECRET:password>\n"),
+        (
+            "jdbc:db://h/a?user=u&password=Tr0ub4d",
+            "jdbc:db://h/a?user=u&password=<SECRET:password>",
+        ),
+        ("wget --password=Tr0ub4d http://h", "wget --password=<SECRET:password> http://h"),
+        ("PGPASSWORD=Tr0ub4d psql", "PGPASSWORD=<SECRET:password> psql"),
+        ("machine h login u password Tr0ub4d", "machine h login u password <SECRET:password>"),
+        (
+            "https://api/bot5839204716:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawQ/send",
+            "https://api/bot<SECRET:telegram-token>/send",
+        ),
         ("mail alice@gmail.com.", "mail <EMAIL>."),
         ("(mailto:alice%40gmail.com)", "(mailto:<EMAIL>)"),
         ("https://a.io/?to=alice%40gmail.com&x=1", "https://a.io/?to=<EMAIL>&x=1"),
@@ -258,6 +276,11 @@ def test_logins_and_addresses_beside_them(text: str, redacted: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Server=h;Password={password};User=u",
+        "?user=u&password=settings.Pass1",
+        "\npassword = getPass1(user)\n",
+        "pwd; password: required1; login as User2",
+        "run --password=$PASSWORD1 --pwd=",
         "y_hat = X@theta.values",
         "err = (A @ B).T, C@D.grad, u@v.mT, self.M@self.v.data + b",
         "systemctl enable syncthing@jane.service --now; foo@1.socket x@y.target",

@@ -16,7 +16,7 @@ from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import run
-from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
+from goldpan.papers.nlbse.nlbse23_tables import BASELINE, CommentScore, comment_score
 from tests.comparing import planted
 from tests.places import DATA, needs_data
 

@@ -277,7 +277,7 @@ def build(root: Path, engine: Engine, directory: str) -> Path:
         balance="project:25",
         directory=root / directory,
     )
-    (written,) = build_issue_types(request, engine, Reporter(quiet=True)).written
+    written = build_issue_types(request, engine, Reporter(quiet=True)).written
     return written.directory
 
 

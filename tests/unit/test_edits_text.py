@@ -116,6 +116,7 @@ ABOVE = [
     *("File: src/a.py\n", "**File:** `src/a.py`\n", "1. src/a.py:\n"),
     "src/a.py\n\nThe loop never ends.\nSo it has to go:\n\n```python\n",
     "In `src/a.py`, the loop has to go:\n",
+    "1. **src/a.py** (modified)\n",
     '"src/a.py"\n',
     "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
 ]
@@ -126,7 +127,8 @@ ABOVE = [
     [
         *((above, "src/a.py") for above in ABOVE),
         *((above, "Makefile") for above in MAKEFILE),
-        *((above, None) for above in (*NO_PATH, "`x.y`, say\n")),
+        ("Updated `a.py`\n\n", "a.py"),
+        *((above, None) for above in (*NO_PATH, "`x.attr`, say\n")),
     ],
 )
 def test_paths_as_models_write_them(above: str, path: str | None) -> None:
@@ -148,11 +150,12 @@ TWO = format_edits("a.py", [EDIT, Edit("x", "")])
     ("text", "files"),
     [
         ("<<<<<<<SEARCH  \nold\n======= \t\nnew\n>>>>>>>REPLACE   ", [FileEdits(None, (EDIT,))]),
+        ("<<<<<<< search:\nold\n=======\nnew\n>>>>>>> Replace:\n", [FileEdits(None, (EDIT,))]),
         (TWO.replace("\n", "\r\n"), [FileEdits("a.py", (EDIT, Edit("x", "")))]),
         ("", []),
         ("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", []),
     ],
-    ids=["white-space-or-none", "crlf", "nothing", "git-conflict"],
+    ids=["white-space-or-none", "small-letters", "crlf", "nothing", "git-conflict"],
 )
 def test_markers_as_others_write_them(text: str, files: list[FileEdits]) -> None:
     assert parse_edits(text) == tuple(files)

@@ -32,35 +32,14 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def shared_ends(first: bytes, other: bytes) -> tuple[int, int]:
-    """Return how many bytes two texts share at their start, and how many more at their end."""
-    start = count_common(first, other)
-    most = min(len(first), len(other)) - start
-    return start, min(most, count_common(first[::-1], other[::-1]))
-
-
-def _changed_lines(first: bytes, other: bytes) -> tuple[bytes, bytes]:
-    """Return the lines of each text from the first that changed to the last."""
-    start, tail = shared_ends(first, other)
-    start = first.rfind(b"\n", 0, start) + 1
-    return _lines(first, start, tail), _lines(other, start, tail)
-
-
-def _lines(text: bytes, start: int, tail: int) -> bytes:
-    end = text.find(b"\n", len(text) - tail)
-    return text[start:end] if end >= 0 else text[start:]
-
-
 def changed_tokens(old_code: bytes, new_code: bytes) -> int:
     """Count the tokens of which one code has more than the other."""
-    old, new = (Counter(lines.split(b"\n")) for lines in _changed_lines(old_code, new_code))
+    old, new = Counter(old_code.split(b"\n")), Counter(new_code.split(b"\n"))
     change: Counter[bytes] = Counter()
-    for changed, times in (new - old).items():
-        for token in tokens(changed):
-            change[token] += times
-    for changed, times in (old - new).items():
-        for token in tokens(changed):
-            change[token] -= times
+    for changed, times in ((new - old), 1), ((old - new), -1):
+        for line_of_code, lines in changed.items():
+            for token in tokens(line_of_code):
+                change[token] += times * lines
     return sum(map(abs, change.values()))
 
 

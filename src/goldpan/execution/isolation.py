@@ -17,7 +17,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 from uuid import uuid4
 
 from goldpan.execution.command import (
@@ -67,15 +67,8 @@ class Isolation(ABC):
     name: str
     """The name of the engine, for records."""
 
-    @property
-    def is_own_system(self) -> bool:
-        """True where commands run this machine's programs, not those of an image."""
-        return True
-
-    @property
-    def image_id(self) -> str:
-        """The digest of the image, empty where there is none."""
-        return ""
+    is_own_system: ClassVar[bool] = True
+    """True where commands run this machine's programs, not those of an image."""
 
     def testbed(self, directory: Path) -> str:
         """Return the path under which a command sees its testbed."""
@@ -119,11 +112,7 @@ class Container(Isolation):
     """
 
     image: str
-
-    @property
-    def is_own_system(self) -> bool:
-        """False: they run the image's."""
-        return False
+    is_own_system: ClassVar[bool] = False
 
     def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
         """Return which of these programs the image does not have."""

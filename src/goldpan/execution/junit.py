@@ -51,8 +51,10 @@ class _Cases:
         self.found: list[Case] = []
         self.is_whole = True
         self._failed = self._errors = 0
-        self._suites: list[tuple[int, int, int, int, int]] = []
-        """What each open suite announces: tests and failures; and what stood before it."""
+        self._skipped = 0
+        self._suites: list[tuple[int, ...]] = []
+        """What each open suite announces: tests, failures and skipped ones; and what stood before
+        it."""
         self.depth = 0
         self._case: tuple[int, str, Outcome] | None = None
         """The depth, identifier and outcome so far of the case that is read."""
@@ -69,17 +71,18 @@ class _Cases:
             outcome = worst(*(_STATUS.get(value, "skipped") for value in stated))
             self._case, self._has_error = (self.depth, _identifier(attributes), outcome), False
         elif name in ("testsuite", "testsuites"):
-            tests, failures, errors = (
-                _count(attributes, key) for key in ("tests", "failures", "errors")
+            tests, failures, errors, skipped = (
+                _count(attributes, key) for key in ("tests", "failures", "errors", "skipped")
             )
-            before = (len(self.found), self._failed, self._errors)
-            self._suites.append((tests, failures + errors, *before))
+            before = (len(self.found), self._failed, self._errors, self._skipped)
+            self._suites.append((tests, failures + errors, skipped, *before))
         elif self._case is not None and self.depth == self._case[0] + 1:
             depth, test, outcome = self._case
             more: Outcome = (
                 "failed" if name in _FAILED else "skipped" if name in _NOT_RUN else "passed"
             )
             self._has_error |= name == "error"
+            self._skipped += name in _NOT_RUN  # subtests of pytest have several in one case
             self._case = (depth, test, worst(outcome, more))
 
     def end(self, tag: str) -> None:
@@ -90,13 +93,14 @@ class _Cases:
             self.found.append((test, outcome))
             self._failed += outcome == "failed"
             self._errors += self._has_error
+            self._skipped += outcome == "skipped"
             self._case = None
         elif etree.QName(tag).localname in ("testsuite", "testsuites"):
-            tests, failures, *before = self._suites.pop()
-            found, failed, errors = before
+            tests, failures, skipped, found, failed, errors, unrun = self._suites.pop()
             # Such a second case may be counted as a test.
             self.is_whole &= tests <= len(self.found) - found + self._errors - errors
             self.is_whole &= failures <= self._failed - failed
+            self.is_whole &= skipped <= self._skipped - unrun + self._failed - failed
         self.depth -= 1
 
     def close(self) -> None:

@@ -220,7 +220,8 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
             trial.prepare()
             run = trial.run("answer", change)
             # Python's reports have what fails, and measuring coverage may fail beside them.
-            ended = trial.is_python or not trial.broke_off or BROKE_OFF in answer.record.environment
+            had_broken_off = BROKE_OFF in answer.record.environment
+            ended = trial.recipe.is_python or not trial.broke_off or had_broken_off
             failed = tuple(test for test in answer.tests if not ended or run.get(test) != "passed")
             outcome: Outcome = "tests-fail" if failed else "resolved"
             resolution = Resolution(instance, outcome, failed, restored)

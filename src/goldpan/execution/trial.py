@@ -34,7 +34,7 @@ from goldpan.execution.imports import (
     python_files,
     read_imports,
 )
-from goldpan.execution.isolation import Isolation, find_isolation
+from goldpan.execution.isolation import Container, Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.outcomes import ReportError
 from goldpan.execution.proof import Run, uncollected
@@ -151,16 +151,11 @@ class Trial:
         In Python `RunRecipe.given` decides what runs, by what the changed files hold.
         """
         listed = self._instance.test_files
-        return not self.is_python and 0 < len(self.recipe.runnable(listed)) < len(listed)
+        return not self.recipe.is_python and 0 < len(self.recipe.runnable(listed)) < len(listed)
 
     def take_all(self) -> None:
         """Run all tests from now on, in whichever way reports any."""
         self.takes_all, self._command = True, None
-
-    @property
-    def is_python(self) -> bool:
-        """True where pytest runs the tests, in an environment that was built for the project."""
-        return self.recipe.is_python
 
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
@@ -326,7 +321,7 @@ class Trial:
         writable, readable = (reports, self._home), self._readable
         roots = import_roots(self._files, self._copied)
         variables, inner = self._variables, self._isolation.testbed(self._testbed)
-        if self.is_python:
+        if self.recipe.is_python:
             # A copy must not be found before the files under test.
             first = [os.path.normpath(f"{inner}/{root}") for root in roots if self._copied]
             readable = (*readable, PROBE)
@@ -362,7 +357,7 @@ def open_trial(job: TrialJob, logs: Path, record: TrialRecord | None = None) -> 
         trial = Trial(job, isolation, scratch, logs)
         trial.takes_all = record is not None and record.takes_all
         trial.environment["isolation"] = isolation.name
-        if isolation.image_id:
+        if isinstance(isolation, Container):
             trial.environment["image_id"] = isolation.image_id
         try:
             yield trial

@@ -97,6 +97,13 @@ def is_password(value: str) -> bool:
     )
 
 
+def is_mixed(value: str) -> bool:
+    """Return whether a password mixes digits, cases and signs, and is no attribute of code."""
+    kinds = (str.islower, str.isupper, lambda sign: not sign.isalnum() and sign not in "._-")
+    mixed = sum(any(map(kind, value)) for kind in kinds) >= 2
+    return mixed and any(map(str.isdigit, value)) and "." not in value and is_password(value)
+
+
 def is_login(value: str) -> bool:
     """Return whether a value is the Base64 of a user, a colon and a password."""
     try:
@@ -180,6 +187,13 @@ _SERVERS = ("postgres", "mysql", "mariadb", "mssql", "mongodb", "redis", "amqp",
 _SERVER = rf"(?i:{'|'.join(_SERVERS)})[A-Za-z0-9+]{{0,20}}" + _USER + r"[^\s/?#]"
 """The beginning of an address in whose path nobody writes an @."""
 _COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy-)?user)"
+# What connection strings, queries, settings, commands and .netrc say without quotes.
+_BARE = (
+    r"(?:(?:[;&?]|--|\n)[ \t+-]{0,4}(?i:password|passwd|pwd)[ \t]{0,3}="
+    r"|(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=|sshpass[ \t]+-p[ \t]{0,3}[\"']?"
+    r"|\blogin[ \t]+[^\s]{1,60}\s+password[ \t])"
+)
+_BARE_VALUE = r"[ \t]{0,3}([^\s;&\"'`<>{}()\[\],]{6,100})(?=[\s;&\"'`]|\Z)"
 _NAME = r"[^\s:\"'/]{0,100}"
 _ENCODED = r"[A-Za-z0-9+/_-]{8,600}={0,2}"
 _ENCODED_LOGIN = (
@@ -223,6 +237,13 @@ _FORMATS = (
         r"\b[0-9]{8,10}:[0-9A-Za-z_-]{35}",
         TelegramBotTokenDetector.denylist,
         exact=True,
+    ),
+    _Format(
+        "telegram-token",
+        "/bot[0-9]{8,10}:",
+        _patterns(r"/bot([0-9]{8,10}:[0-9A-Za-z_-]{35})"),
+        group=1,
+        alone=False,
     ),
     _Format("twilio-key", r"\b(?:AC|SK)[a-z0-9]{32}", TwilioKeyDetector.denylist, exact=True),
     _Format(
@@ -302,6 +323,16 @@ _FORMATS = (
         longest=800,
         group=1,
         alone=False,
+    ),
+    _Format(
+        "password",
+        _BARE,
+        _patterns(_BARE + _BARE_VALUE),
+        is_mixed,
+        longest=300,
+        group=1,
+        alone=False,
+        words=("password", "passwd", "pwd", "sshpass"),
     ),
     _Format(
         "password",

@@ -41,8 +41,8 @@ def build(
         return build_issue_types(request, engine, Reporter(quiet=True))
 
 
-def rows(built: IssueTypeResult, which: int = 0) -> Rows:
-    files = sorted((built.written[which].directory / "data").glob("*.parquet"))
+def rows(built: IssueTypeResult) -> Rows:
+    files = sorted((built.written.directory / "data").glob("*.parquet"))
     examples = [
         {**row, "split": file.name.split("-")[0]}
         for file in files
@@ -224,11 +224,11 @@ def test_the_bytes_depend_on_the_hours_alone(tmp_path: Path) -> None:
 
 def test_the_card_tells_how_it_was_made(tmp_path: Path) -> None:
     write_hours(tmp_path, {0: [closing(1), closing(2, body=None)]})
-    default = (build(tmp_path, "default").written[0].directory / "README.md").read_text("utf-8")
+    default = (build(tmp_path, "default").written.directory / "README.md").read_text("utf-8")
     assert "made it of 2 closings of issues in 1 hour of GH Archive." in default
     assert "| the issue has no body | 1 |" in default
     assert "Near duplicates are never on two sides" in default
-    paper = (build(tmp_path, "nlbse23").written[0].directory / "README.md").read_text("utf-8")
+    paper = (build(tmp_path, "nlbse23").written.directory / "README.md").read_text("utf-8")
     assert "Near duplicates may lie on two sides" in paper
     assert "Nothing in the texts was redacted." in paper
 
@@ -238,7 +238,7 @@ def test_the_rows_are_the_task_s(tmp_path: Path) -> None:
     for profile in ("default", "nlbse22", "nlbse23"):
         built = build(tmp_path, profile)
         task = find_task(load_profile(profile).task)
-        data = read_task_data(built.written[0].directory, task)
+        data = read_task_data(built.written.directory, task)
         labels = {label for split in data.splits.values() for label in split["label"].to_pylist()}
         assert labels == set(task.label_names)
 
@@ -257,7 +257,7 @@ def test_mined_repositories(tmp_path: Path) -> None:
     assert row["id"] == "issue_type:Sluice/Pan#1"
     assert (row["license"], row["event"], row["source"]) == ("MIT", None, "mined/Sluice/Pan")
     assert (built.closings, built.dropped) == (2, {"several-classes": 1})
-    assert built.written[0].origins[0].license == "MIT"
+    assert built.written.origins[0].license == "MIT"
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:

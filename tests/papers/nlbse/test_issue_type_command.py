@@ -37,7 +37,7 @@ def test_people_see_what_became_of_the_closings(folder: Path) -> None:
 
 def test_programs_get_json(folder: Path) -> None:
     done = run(
-        *("build", "issue-type", "--profile", "nlbse23", "--split", "leave-one-project-out"),
+        *("build", "issue-type", "--profile", "nlbse23", "--split", "project:owner1/project1"),
         *("--repo", "owner1/project1", "--repo", "owner2/project2", "--json"),
         folder=folder,
     )
@@ -45,14 +45,10 @@ def test_programs_get_json(folder: Path) -> None:
     output = json.loads(done.out)["built"]
     assert output["units"] == 3
     assert sum(output["labels"].values()) + sum(output["dropped"].values()) == output["closings"]
-    assert [Path(dataset["directory"]).name for dataset in output["written"]] == [
-        "nlbse23_issue_type-without-owner1+project1",
-        "nlbse23_issue_type-without-owner2+project2",
-    ]
-    for dataset in output["written"]:
-        splits = {split["name"]: split["rows"] for split in dataset["splits"]}
-        assert set(splits) == {"train", "test"}
-        assert sum(splits.values()) == dataset["rows"]
+    written = output["written"]
+    splits = {split["name"]: split["rows"] for split in written["splits"]}
+    assert set(splits) == {"train", "test"}
+    assert sum(splits.values()) == written["rows"]
 
 
 @pytest.mark.nightly
@@ -93,29 +89,6 @@ def test_mined_repositories(folder: Path) -> None:
     done = run("build", "issue-type", "--source", "mined", "--split", "none", folder=folder)
     assert done.code == 0, done.err
     assert "1 closings of issues" in done.out
-
-
-def test_labels_are_listed_with_their_classes(tmp_path: Path) -> None:
-    entry = closing(1)
-    columns = ("kind", "state", "title", "body", "author_association")
-    rows = [
-        {name: entry[name] for name in columns} | {"number": number, "labels": labels}
-        for number, labels in enumerate(
-            (["C-bug"], ["C-bug", "O-windows"], ["ask \x1b[2J"], ["bug"], []), 1
-        )
-    ]
-    write_mined(tmp_path / "goldpan-workspace", "sluice/pan", "MIT", rows)
-    words = ("build", "issue-type", "--labels")
-    done = run(*words, folder=tmp_path)
-    assert done.code == 0, done.err
-    cells = [line.split() for line in done.out.splitlines()]
-    assert ["c-bug", "2", "bug"] in cells
-    assert ["o-windows", "1"] in cells
-    assert "\x1b[2J" not in done.out
-    assert "3 of 5 closed issues have labels of exactly one class" in done.out
-    shown = json.loads(run(*words, "--json", folder=tmp_path).out)
-    assert shown["labels"][0] == {"label": "c-bug", "issues": 2, "means": "bug"}
-    assert (shown["issues"], shown["classified"]) == (5, 3)
 
 
 def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:

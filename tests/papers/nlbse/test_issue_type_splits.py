@@ -36,7 +36,7 @@ def test_at_most_so_many_of_a_project(projects: Path) -> None:
     counts = Counter(row["repo"] for row in rows(built))
     assert counts == {"a/large": 10, "b/Small": 10, "c/tiny": 3}
     assert built.dropped == {"balance": 22}
-    assert built.written[0].rows == 23
+    assert built.written.rows == 23
     drawn = [
         {row["id"] for row in rows(build(projects, balance="project:10", seed=seed))}
         for seed in (0, 0, 1)
@@ -80,7 +80,7 @@ def test_by_time(projects: Path) -> None:
     built = build(projects, split=f"time:{cut.isoformat()}")
     for row in rows(built):
         assert row["split"] == ("train" if row["number"] < 20 else "test")
-    sizes = {split.name: split.rows for split in built.written[0].splits}
+    sizes = {split.name: split.rows for split in built.written.splits}
     assert sizes == {"train": 20, "test": 25}
     assert cut < START
 
@@ -99,21 +99,6 @@ def test_one_project_is_for_testing(projects: Path) -> None:
         build(projects, split="project:b/large")
 
 
-def test_each_project_is_left_out_once(projects: Path) -> None:
-    built = build(projects, split="leave-one-project-out")
-    names = [written.directory.name for written in built.written]
-    assert names == [
-        "nlbse23_issue_type-without-a+large",
-        "nlbse23_issue_type-without-b+small",
-        "nlbse23_issue_type-without-c+tiny",
-    ]
-    for which, tested in enumerate(("a/large", "b/Small", "c/tiny")):
-        examples = rows(built, which)
-        assert len(examples) == 45
-        assert {row["repo"] for row in examples if row["split"] == "test"} == {tested}
-        assert tested not in {row["repo"] for row in examples if row["split"] == "train"}
-
-
 def test_near_duplicates_in_other_projects_are_left_out(projects: Path) -> None:
     """What the project for testing shares with another is on the side of the earlier issue."""
     copies = [
@@ -127,10 +112,5 @@ def test_near_duplicates_in_other_projects_are_left_out(projects: Path) -> None:
     ]
     write_hours(projects, {9: copies})
     built = build(projects, "default", split="project:d/copy", repos=("a/large", "d/copy"))
-    assert built.written[0].report.dropped == 5
+    assert built.written.report.dropped == 5
     assert {row["repo"] for row in rows(built)} == {"a/large"}
-
-
-def test_one_project_alone_cannot_be_left_out(projects: Path) -> None:
-    with pytest.raises(UsageError, match="1 projects cannot be left out one at a time"):
-        build(projects, split="leave-one-project-out", repos=("a/large",))

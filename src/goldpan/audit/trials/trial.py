@@ -44,7 +44,7 @@ class RerunTrial:
     @property
     def is_python(self) -> bool:
         """True where pytest runs the tests."""
-        return self.trial.is_python
+        return self.trial.recipe.is_python
 
     @property
     def tests(self) -> tuple[str, ...]:

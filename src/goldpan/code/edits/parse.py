@@ -28,8 +28,8 @@ The grammar, where lines end with LF and SP is one space:
 
 `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
 prose and code fences around blocks; the path in many dresses or missing; markers without their
-space or with white space behind them; and CRLF everywhere, whose CR is taken off the content of a
-block if its first marker has one.
+space, in small letters, or with a colon or white space behind them; and CRLF everywhere, whose CR
+is taken off the content of a block if its first marker has one.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ from dataclasses import dataclass
 from itertools import count
 
 from goldpan.code.edits.apply import Edit, FileEdits, MalformedError
+from goldpan.code.languages import CODE_SUFFIXES, suffix_of
 from goldpan.code.paths import quote_path, unquote_path
 
 SHORTEST = 7
 NO_NEWLINE = "No newline at end of file"
 _MARKER = re.compile(
-    r"(?:(?P<open><{7,}+) ?SEARCH|(?P<middle>={7,}+)|(?P<replace>>{7,}+) ?REPLACE"
-    rf"|(?P<delete>>{{7,}}+) ?DELETE|(?P<mark>\\++) {NO_NEWLINE})[ \t\r]*"
+    r"(?:(?P<open><{7,}+) ?(?i:SEARCH)[:>]?|(?P<middle>={7,}+)"
+    r"|(?P<replace>>{7,}+) ?(?i:REPLACE)[:>]?|(?P<delete>>{7,}+) ?DELETE"
+    rf"|(?P<mark>\\++) {NO_NEWLINE})[ \t\r]*"
 )
 _FIRST = frozenset("<=>\\")
 
@@ -88,6 +90,8 @@ _WRAPPINGS = (("", ":"), ("**", "**"), ("`", "`"), ("'", "'"), ('"', '"'))
 _WORD = re.compile(r"[^\s<>`*:]*[\w\])+~-]")
 _SUFFIX = re.compile(r".*\w\.\w{1,12}")
 _CODE = re.compile(r"`([^`\s]++)`")
+_REMARK = re.compile(r"\s++\([^()]{1,60}+\)\Z")
+"""What follows a path, as (new) or (modified)."""
 
 
 def write_path(path: str) -> str:
@@ -127,11 +131,13 @@ def _read(text: str, *, is_next: bool) -> str | None:
     bare = _unwrap(text)
     if _is_path(bare):
         return bare
-    named = {code for code in _CODE.findall(text) if "/" in code and _is_path(code)}
+    codes = filter(_is_path, _CODE.findall(text))
+    named = {code for code in codes if "/" in code or suffix_of(code) in CODE_SUFFIXES}
     return named.pop() if len(named) == 1 else None
 
 
 def _unwrap(text: str) -> str:
+    text = _REMARK.sub("", text)
     for lead in (_LEAD, _LABEL):
         match = lead.match(text)
         text = text[match.end() :] if match else text

@@ -13,8 +13,8 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
 from pathlib import Path
+from statistics import fmean
 
 import pyarrow as pa
 
@@ -79,25 +79,23 @@ def _outcome(
 
 def _mined(workspace: WorkspaceLayout) -> dict[str, int]:
     repositories = workspace.repositories("tables")
-    return {
-        "repositories": len(repositories),
-        "entries": sum(_count(workspace.table(repo, "entries")) for repo in repositories),
-        "fix pairs": sum(_count(workspace.pairs(repo, _NAME)) for repo in repositories),
+    tables = {
+        "entries": [workspace.table(repo, "entries") for repo in repositories],
+        "fix pairs": [workspace.pairs(repo, _NAME) for repo in repositories],
     }
-
-
-def _count(path: Path) -> int:
-    return data.count_rows(path) if path.exists() else 0
+    rows = {
+        name: sum(data.count_rows(path) for path in paths if path.exists())
+        for name, paths in tables.items()
+    }
+    return {"repositories": len(repositories), **rows}
 
 
 def _built_dataset(workspace: WorkspaceLayout, families: tuple[str, ...]) -> Path | None:
     """Return the dataset of the first family, that of the plan's name before others."""
     for family in families:
-        named = workspace.dataset(f"{_NAME}-{family}")
-        for directory in (named, workspace.dataset(family)):
-            if (directory / PROVENANCE).exists():
-                if read_provenance(directory).get("family") != family:
-                    continue
+        for directory in (workspace.dataset(f"{_NAME}-{family}"), workspace.dataset(family)):
+            is_there = (directory / PROVENANCE).exists()
+            if is_there and read_provenance(directory).get("family") == family:
                 return directory
     return None
 
@@ -124,14 +122,15 @@ def _gaps(directory: Path) -> tuple[str, ...]:
     provenance = read_provenance(directory)
     profile = provenance.get("profile", {}).get("name")
     reviewers = {kind for review in provenance.get("reviews", {}).values() for kind in review}
-    gaps = [] if profile == _NAME else [f"filtered by the profile {profile}"]
-    if not reviewers:
-        gaps.append("not reviewed")
-    elif "people" not in reviewers:
-        gaps.append("reviewed by models alone")
-    elif "models" not in reviewers:
-        gaps.append("reviewed by people alone")
-    return tuple(gaps)
+    gaps = () if profile == _NAME else (f"filtered by the profile {profile}",)
+    match "people" in reviewers, "models" in reviewers:
+        case False, False:
+            return (*gaps, "not reviewed")
+        case False, True:
+            return (*gaps, "reviewed by models alone")
+        case True, False:
+            return (*gaps, "reviewed by people alone")
+    return gaps
 
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
@@ -164,6 +163,10 @@ class _Stored:
     """True where it ran under the paper's protocol."""
     note: str = ""
     """Differences of the run from the paper's, beside its rows."""
+
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        return self.run.task, self.title, self.shown
 
 
 def runs(
@@ -210,8 +213,9 @@ class _Score:
 def _mean(scores: Sequence[_Score]) -> _Score:
     """Return the mean of scores, with the fewest rows and all notes of them."""
     notes = "; ".join(dict.fromkeys(score.note for score in scores if score.note))
-    mean = fsum(score.value for score in scores) / len(scores)
-    return _Score(mean, min(score.rows for score in scores), notes)
+    return _Score(
+        fmean(score.value for score in scores), min(score.rows for score in scores), notes
+    )
 
 
 def _state(score: _Score) -> tuple[State, str]:
@@ -254,15 +258,12 @@ def lengths(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     for (title, task), entries in runs.items():
         values: dict[str, list[float]] = {name: [] for name in evaluation.THIRDS}
         try:
-            all_thirds = [third for entry in entries for third in _thirds(entry)]
+            for third in (third for entry in entries for third in _thirds(entry)):
+                values[third.name].append(third.scores.value(third.scores.main) or 0.0)
         except data.GoldpanError as error:  # its rows are others now; further runs may count
             context.problem(str(error))
             continue
-        for third in all_thirds:
-            values[third.name].append(third.scores.value(third.scores.main) or 0.0)
-        scores = {
-            name: evaluation.as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()
-        }
+        scores = {name: evaluation.as_decimal(fmean(seeds)) for name, seeds in values.items()}
         short, medium, long = scores.values()
         column, value = {
             "qa": ("QA: worst", _lowest(scores)),
@@ -287,12 +288,12 @@ def _lowest(scores: Mapping[str, float]) -> str:
 
 
 def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
-    task = find_task(entry.run.task, data.tasks_directory(entry.workspace.root))
+    run, task = entry.run, find_task(entry.run.task, data.tasks_directory(entry.workspace.root))
     directory = _task_dataset(entry.workspace, task)
-    rows = evaluation.scored_input(entry.workspace, task, entry.run.data_hash, directory)
-    predictions = entry.run.predictions()
+    rows = evaluation.scored_input(entry.workspace, task, run.data_hash, directory)
+    lengths = evaluation.input_lengths(rows)
     return evaluation.score_by_length(
-        task, predictions, evaluation.input_lengths(rows), seed=entry.run.seed, files=rows.files
+        task, run.predictions(), lengths, seed=run.seed, files=rows.files
     )
 
 
@@ -327,14 +328,6 @@ def _stored_runs(context: PaperContext) -> list[_Stored]:
             f" {context.recipe.protocol} --workspace DIR (NAME: {first} and so on), from"
             " --task fault_localization and code_edit, and with --ablate title and the like."
         )
-    return _closest(stored)
-
-
-def _closest(stored: Sequence[_Stored]) -> list[_Stored]:
-    """Return the runs of each model and input under the paper's protocol, others where none is."""
-    as_printed = {_subject(entry) for entry in stored if entry.as_printed}
-    return [entry for entry in stored if entry.as_printed or _subject(entry) not in as_printed]
-
-
-def _subject(entry: _Stored) -> tuple[str, str, str]:
-    return entry.run.task, entry.title, entry.shown
+    # Those under the paper's protocol, others where a model and input has none.
+    printed = {entry.subject for entry in stored if entry.as_printed}
+    return [entry for entry in stored if entry.as_printed or entry.subject not in printed]

@@ -32,7 +32,7 @@ register(
             "profile": f"{_ROOM}.issues.profile:load_profile",
             "balance": f"{_ROOM}.issues.profile:Balance.parse",
         },
-        fixed={"source": "mined", "labels": False},  # a plan mines repositories, not GH Archive
+        fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
         settings=f"{_ROOM}.issues.profile:profile_settings",
     ),
     Builder(

@@ -31,24 +31,17 @@ CODE_COMMENTS = data.read_family(Path(__file__).with_name("code-comments.toml"))
 """Sentences of class comments and docstrings."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedLabel:
-    """The decision of people about one sentence."""
-
-    labels: tuple[str, ...]
-    """Empty for none of the categories."""
-    how: str
+Labels = Mapping[str, tuple[tuple[str, ...], str]]
+"""What people decided about sentences, and how, by the id of the row."""
 
 
-def read_labels(
-    workspace: data.WorkspaceLayout, projects: Sequence[str]
-) -> dict[str, DecidedLabel]:
-    """Return what people decided in annotation projects on code comments, by the id of the row.
+def read_labels(workspace: data.WorkspaceLayout, projects: Sequence[str]) -> Labels:
+    """Return what people decided in annotation projects on code comments.
 
     Raises `UsageError` for a project that asks something else, or where two projects decided
     differently about a sentence, and `WorkspaceError` before the first `goldpan annotate pull`.
     """
-    labels: dict[str, DecidedLabel] = {}
+    labels: dict[str, tuple[tuple[str, ...], str]] = {}
     origin: dict[str, str] = {}
     for name in dict.fromkeys(projects):
         project = data.open_project(workspace, name)
@@ -58,7 +51,7 @@ def read_labels(
                 "Give a project of a code-comment form",
             )
         for subject, values, how in data.read_settled(project):
-            if labels.setdefault(subject, DecidedLabel(values, how)).labels != values:
+            if labels.setdefault(subject, (values, how))[0] != values:
                 raise data.UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
@@ -68,14 +61,14 @@ def read_labels(
 
 
 def rows_of(
-    commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Mapping[str, DecidedLabel]
+    commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Labels
 ) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them."""
     owner, _, name = commit.repo.partition("/")
     for row in contents.rows:
         location = f"{file.path}@{file.id[:_SHORT]}:{row['start']}-{row['position']}"
         id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
-        label = labels.get(id)
+        decided, how = labels.get(id, (None, None))
         yield {
             "id": id,
             "repo": commit.repo,
@@ -89,8 +82,8 @@ def rows_of(
             "blob": file.id,
             "encoding": contents.encoding,
             **row,
-            "labels": label and list(label.labels),
-            "decided": label and label.how,
+            "labels": None if decided is None else list(decided),
+            "decided": how,
         }
 
 
@@ -321,7 +314,7 @@ def _rows(
     workspace: data.WorkspaceLayout,
     commits: Sequence[data.Commit],
     reading: CommentReading,
-    labels: Mapping[str, DecidedLabel],
+    labels: Labels,
     tally: Tally,
     reporter: data.Reporter,
 ) -> Iterator[dict[str, Any]]:

@@ -13,8 +13,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
-from goldpan.papers.nlbse.comment_text import Comment, is_filetree, is_tonel, read_smalltalk
+from goldpan.papers.nlbse.comment_declarations import (
+    RULES,
+    Comment,
+    is_filetree,
+    is_tonel,
+    read_declared,
+    read_docstrings,
+    read_smalltalk,
+)
 from goldpan.plugins import data
 from goldpan.plugins.data import (
     LARGEST,

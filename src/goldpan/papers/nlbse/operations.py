@@ -14,7 +14,6 @@ from goldpan.plugins.data import repository_name
 from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
-    from goldpan.papers.nlbse.issues.profile import LabelClasses
     from goldpan.plugins.operations import Dataset, Workspace
 
 
@@ -27,32 +26,29 @@ def issue_type(
     balance: str | None = None,
     seed: int = 0,
     corrections: str | Sequence[str] = (),
-    labels: bool = False,
     output: Path | str | None = None,
     execution: Execution = LOCAL,
-) -> Dataset | LabelClasses:
+) -> Dataset:
     """Build a dataset of issues and their types: bug, feature and the like.
 
     Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
-    With leave-one-project-out, Python gets the first dataset, whose `built` names all.
 
     Example: goldpan build issue-type --profile nlbse23
 
     Args:
         source: Hours of GH Archive, or mined repositories. (default: the hours, if there are any)
         profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file.
-        split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
+        split: none, random:0.8,0.1,0.1, repository:0.8,0.2,
             project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
             rows have one from their source, given. (default: the profile's)
         balance: none, project:300 or project-label:100. (default: the profile's)
         seed: Seed of the split and the balance.
         corrections (PROJECT): An annotation project whose decisions replace labels.
-        labels: Only list labels with their classes.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
     from goldpan.papers.nlbse.issues.closings import EventSource, present_source
-    from goldpan.papers.nlbse.issues.profile import list_labels, load_profile
+    from goldpan.papers.nlbse.issues.profile import load_profile
     from goldpan.plugins.data import open_engine
     from goldpan.plugins.operations import Dataset
 
@@ -61,11 +57,9 @@ def issue_type(
     source = source or present_source(lab.layout)
     names = (
         known_repositories(lab.layout, repos, "tables")
-        if source == "mined" or labels
+        if source == "mined"
         else sorted({repository_name(repo).lower() for repo in repos})
     )
-    if labels:
-        return list_labels(lab.layout, names, chosen)
     layout = replace(lab.layout, root=lab.layout.root.absolute())  # machines share it
     request = make_request(
         EventSource(layout, source, tuple(names)),
@@ -82,7 +76,7 @@ def issue_type(
     engine = open_engine(execution, workers)
     with engine:
         built = build_issue_types(request, engine, lab.reporter)
-    return Dataset(built.written[0].directory, built=built, workspace=lab)
+    return Dataset(built.written.directory, built=built, workspace=lab)
 
 
 def code_comments(

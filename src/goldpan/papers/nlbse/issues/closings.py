@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -164,14 +163,7 @@ class EventSource:
 def _batches(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> Iterator[pa.RecordBatch]:
-    last = -1
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
-        numbers = [last, *batch["place"].to_pylist()]
-        if any(first >= other for first, other in pairwise(numbers)):
-            raise data.WorkspaceError(
-                f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
-            )
-        last = numbers[-1]
         rows = pa.Table.from_batches([batch]).select(CLOSINGS.names).cast(CLOSINGS)
         yield from rows.combine_chunks().to_batches()
 
@@ -241,7 +233,11 @@ def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
     """Return the rows of a batch that pass, with their class and text; count the others."""
     rows = pa.Table.from_batches([batch])
-    classes = [_classes(labels, profile) for labels in rows["labels"].to_pylist()]
+    # An empty name stands for a label that means another thing.
+    classes = [
+        {name for label in labels or () if label and (name := profile.class_of(label)) is not None}
+        for labels in rows["labels"].to_pylist()
+    ]
     names = [max(of_row, default="") for of_row in classes]
     rows = rows.append_column("label", pa.array(names, _TEXT))
     parts = ("repo", "number", "title", "body")
@@ -267,12 +263,6 @@ def _unfit(present: Sequence[bool], classes: set[str]) -> str | None:
     if not any(classes):
         return "no-class"
     return "several-classes" if len(classes) > 1 else None
-
-
-def _classes(labels: Sequence[str | None] | None, profile: IssueTypeProfile) -> set[str]:
-    """Return the classes that labels mean, and an empty name where one means another thing."""
-    classes = (profile.class_of(label) for label in labels or () if label)
-    return {name for name in classes if name is not None}
 
 
 def _replaced(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -12,8 +12,7 @@ bug = ["t: bug"]
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
@@ -173,66 +172,3 @@ def _extended(values: dict[str, Any], source: data.Source) -> dict[str, Any]:
 
 def _lower(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label.lower() for label in labels))
-
-
-_LABELS = "SELECT labels FROM entries WHERE kind = 'issue' AND state = 'closed'"
-_BATCH = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class LabelClass:
-    """A label, in lower case."""
-
-    label: str
-    issues: int
-    """Closed issues that have it."""
-    means: str | None
-    """Its class, an empty name for something that is none, None where nothing is known of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelClasses(data.Result):
-    """The labels of closed issues, the most frequent first, and what they mean."""
-
-    schema = 2
-
-    labels: tuple[LabelClass, ...]
-    issues: int
-    """Closed issues."""
-    classified: int
-    """Closed issues whose labels mean exactly one class."""
-
-
-@data.renders(LabelClasses)
-def listed(result: LabelClasses) -> Iterator[data.Block]:
-    """Yield the labels as a table, and what may be done with it."""
-    names = {None: "", "": "none of the classes"}
-    rows = [(each.label, each.issues, names.get(each.means, each.means)) for each in result.labels]
-    yield data.Table(("label", "issues", "class"), rows)
-    yield data.Line(
-        f"{result.classified:,} of {result.issues:,} closed issues have labels of exactly one class"
-    )
-    yield data.Line("To change the classes, write a profile of your own (docs/issue-types.md)")
-
-
-def list_labels(
-    workspace: data.WorkspaceLayout, repos: Sequence[str], profile: IssueTypeProfile
-) -> LabelClasses:
-    """Return the labels of mined repositories' closed issues.
-
-    Raises `WorkspaceError` where tables are missing or damaged.
-    """
-    counts: Counter[str] = Counter()
-    issues = classified = 0
-    for repo in repos:
-        with data.open_tables(workspace, repo, ("entries",)) as connection:
-            for batch in connection.sql(_LABELS).to_arrow_reader(_BATCH):
-                for labels in batch["labels"].to_pylist():
-                    own = {label.lower() for label in labels or () if label}
-                    counts.update(own)
-                    issues += 1
-                    classes = {profile.class_of(label) for label in own} - {None}
-                    classified += len(classes) == 1 and "" not in classes
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
-    return LabelClasses(found, issues, classified)
