@@ -232,6 +232,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise UsageError(f"{path} does not exist", "Give the path of a file") from None
     except UnicodeDecodeError:
         raise DatasetError(f"{path} is not a text in UTF-8", "Save it as UTF-8") from None
+    except FieldError as error:
+        remedy = "Correct it: rows are JSON objects, one a line or all in one array"
+        raise DatasetError(f"{path} cannot be read ({error})", remedy) from None
     except _BROKEN as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
 
