@@ -290,7 +290,7 @@ def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
 
 def test_validate_ends_with_1_where_something_is_wrong(tmp_path: Path) -> None:
     assert run("validate", "--workspace", tmp_path) == (0, {"tasks": 42, "problems": []})
-    own_task(tmp_path / "mine", ("total = 4", "total = 9"))
+    own_task(tmp_path / "mine", ('"label:wish" = 2', '"label:hope" = 2'))
     code, output = run("validate", "--tasks", tmp_path / "mine", "--workspace", tmp_path)
     assert code == 1
     assert [problem["key"] for problem in output["problems"]] == ["counts"]

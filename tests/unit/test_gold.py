@@ -57,6 +57,12 @@ def test_what_nobody_labeled_cannot_be_told(tmp_path: Path) -> None:
     assert (score.labeled, score.right.value, score.kept.value) == (0, None, None)
 
 
+def test_a_gold_set_is_read_as_spreadsheets_and_pandas_write_it(tmp_path: Path) -> None:
+    text = "sep=;\nrepo;issue;comment_id;label\n o/r;1.0;11.0; Answers\n"
+    gold = read_gold(gold_file(tmp_path, text))
+    assert gold.labels == {("o/r", 1, 11): "answers"}
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

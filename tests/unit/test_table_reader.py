@@ -10,6 +10,7 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -370,3 +371,49 @@ def test_a_spreadsheet_runs_no_text_of_a_table(tmp_path: Path) -> None:
     guarded = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "a=1", ""]
     assert [row["text"] for row in read] == guarded
     assert {(row["list"], row["number"]) for row in read} == {("'=1; b", "-1")}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows"),
+    [
+        ("excel.csv", "\ufeffsep=;\r\ntitle;kind\r\na, b;x\r\n", [{"title": "a, b", "kind": "x"}]),
+        ("blank.csv", "\n\ntitle,kind\na,x\n", [{"title": "a", "kind": "x"}]),
+        ("pipes.csv", "title|kind\na, b|x\n", [{"title": "a, b", "kind": "x"}]),
+        ("named.csv", '"a; b; c",kind\n1,x\n', [{"a; b; c": "1", "kind": "x"}]),
+        ("lines.json", '{"n": 1}\n\n{"n": 2}\n', [{"n": 1}, {"n": 2}]),
+        ("array.jsonl", '\ufeff [{"n": 1},\n {"n": 2}]\n', [{"n": 1}, {"n": 2}]),
+        ("long.jsonl", f'{{"n": {10**30 + 7}}}\n', [{"n": 10**30 + 7}]),
+        ("long.json", f'[{{"n": {10**30 + 7}}}]', [{"n": 10**30 + 7}]),
+    ],
+)
+def test_tables_as_other_programs_write_them_are_read(
+    tmp_path: Path, name: str, content: str, rows: list[dict[str, Any]]
+) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    assert list(table_rows(tmp_path / name)) == rows
+
+
+def test_a_line_of_excel_shifts_no_number_of_a_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sep=;\n\ntitle;kind\na;b;c\n")
+    with pytest.raises(DatasetError, match=r"line 4: the row does not have the 2 fields"):
+        list(table_rows(tmp_path / "a.csv"))
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path: Path) -> None:
+    table_ = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["title", "title"])
+    pq.write_table(table_, tmp_path / "a.parquet")
+    with pytest.raises(DatasetError, match="two columns called 'title'"):
+        list(table_rows(tmp_path / "a.parquet"))
+
+
+def test_a_key_that_a_line_leaves_out_is_an_empty_cell(tmp_path: Path) -> None:
+    task = toy(tmp_path)
+    lines = [{"title": "x", "body": "y", "kind": "B"}, {"title": "z", "kind": "W"}, {"title": "w"}]
+    (tmp_path / "toy.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(DatasetError, match=r"'', in 1 rows, first in row 3|'' is not a label"):
+        list(table.read(task, [tmp_path / "toy.jsonl"]))
+
+
+def test_cells_of_parquet_are_text_as_people_read_them() -> None:
+    cells = [b"caf\xc3\xa9", b"\xff", Decimal("1.00"), Decimal("1.50"), Decimal("NaN"), 2.0]
+    assert [table.cell_text(cell) for cell in cells] == ["café", "\ufffd", "1", "1.50", "", "2"]

@@ -85,13 +85,14 @@ def corrected_batches(
             if decision is None:
                 continue
             corrected.add(name)
-            before = tuple(values[row]) if several else (values[row],)
-            after = decision.labels and tuple(name for name in labels if name in decision.labels)
-            outcome = _outcome(before, after)
-            _count(corrections.projects[decision.project], outcome, control=decision.control)
-            if outcome != "outside":
-                checked[row] = outcome
-                values[row] = list(after or ()) if several else (after or ("",))[0]
+            before = values[row] if several else [values[row]]
+            if decision.labels is None:
+                _count(corrections, decision, "outside")
+                continue
+            after = [name for name in labels if name in decision.labels]
+            checked[row] = "kept" if set(before) == set(after) else "changed"
+            _count(corrections, decision, checked[row])
+            values[row] = after if several else (after or [""])[0]
         source = batch.column(at)
         changed = batch.set_column(at, batch.schema.field(at), pa.array(values, target.kind))
         changed = changed.append_column(f"{_SOURCE}{target.name}", source)
@@ -103,16 +104,11 @@ def corrected_batches(
             "Give the projects to which rows of this task were pushed",
         )
     for name in corrections.decided.keys() - corrected:
-        _count(corrections.projects[corrections.decided[name].project], "absent", control=False)
+        _count(corrections, corrections.decided[name], "absent")
 
 
-def _outcome(before: tuple[str, ...], after: tuple[str, ...] | None) -> str:
-    if after is None:
-        return "outside"
-    return "kept" if set(before) == set(after) else "changed"
-
-
-def _count(project: dict[str, Any], outcome: str, *, control: bool) -> None:
+def _count(corrections: Corrections, decision: LabelDecision, outcome: str | None) -> None:
+    project = corrections.projects[decision.project]
     project["outcome"][outcome] += 1
-    if control and outcome in project["controls"]:
+    if decision.control and outcome in project["controls"]:
         project["controls"][outcome] += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -31,8 +30,6 @@ from goldpan.datasets.manifest import (
     Origin,
     Written,
     WrittenSplit,
-    count_origins,
-    origins_of,
 )
 from goldpan.datasets.provenance import Provenance, read_provenance, write_provenance
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
@@ -146,7 +143,9 @@ def write_dataset(
             written = _write_data(building, spool, family, plan, shard_bytes)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
-            written = replace(written, origins=_with_quoted(written.origins, extras.quoted))
+            quoted = {(origin.repo, origin.license): 0 for origin in extras.quoted}
+            counted = {(origin.repo, origin.license): origin.rows for origin in written.origins}
+            written = replace(written, origins=_origins(quoted | counted))
             for name, content in extras.files.items():
                 path = building / PurePosixPath(name)
                 path.parent.mkdir(exist_ok=True)
@@ -196,21 +195,26 @@ def _write_data(
         tables = (table.drop_columns(GROUP) for table in spool.read(chosen))
         paths, rows, size = write_shards(data, name, family.schema, tables, shard_bytes)
         if rows:
-            moments = spool.facts.take(pa.array(chosen))[family.moment] if family.moment else None
+            dates = {"min": None, "max": None}
+            if family.moment:
+                dates = pc.min_max(spool.facts.take(pa.array(chosen))[family.moment]).as_py()
             shards = tuple(_data_file(building, path) for path in paths)
-            written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
+            written.append(WrittenSplit(name, rows, size, shards, dates["min"], dates["max"]))
     has_split = pa.array([name is not None for name in splits.names])
     kept = spool.facts.filter(has_split)
     proofs = kept["verification"].to_pylist() if "verification" in kept.schema.names else ()
-    origins, proved = origins_of(count_origins(kept, family)), list(proofs).count("verified")
+    of_rows = (kept[name].to_pylist() for name in (REPO, family.works or REPO, "license"))
+    origins = Counter(
+        (repo or work or family.origin, name) for repo, work, name in zip(*of_rows, strict=True)
+    )
     tiers = Counter(kept[TIER].drop_null().to_pylist() if TIER in kept.schema.names else ())
     return Written(
         building,
         family,
         tuple(written),
         splits.report,
-        origins,
-        proved=proved,
+        _origins(origins),
+        proved=list(proofs).count("verified"),
         tiers=dict(sorted(tiers.items())),
     )
 
@@ -253,15 +257,10 @@ def _data_file(building: Path, path: Path) -> DataFile:
     return DataFile(name, path.stat().st_size, file_digest(path))
 
 
-def _first_and_last(moments: pa.ChunkedArray | None) -> tuple[datetime | None, datetime | None]:
-    dates = pc.min_max(moments).as_py() if moments is not None else {"min": None, "max": None}
-    return dates["min"], dates["max"]
-
-
-def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[Origin, ...]:
-    """Add the origins that are only quoted, with no rows."""
-    rows = {(origin.repo, origin.license): origin.rows for origin in origins}
-    return origins_of({(origin.repo, origin.license): 0 for origin in quoted} | rows)
+def _origins(counts: Mapping[tuple[str, str | None], int]) -> tuple[Origin, ...]:
+    """Return how many rows each repository or work gave under each license, sorted."""
+    ordered = sorted(counts, key=lambda origin: (origin[0], origin[1] or ""))
+    return tuple(Origin(repo, license, counts[repo, license]) for repo, license in ordered)
 
 
 def _write_provenance(record: DatasetRecord) -> None:

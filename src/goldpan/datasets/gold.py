@@ -182,8 +182,8 @@ def read_gold(path: Path) -> Gold:
         labels = {item: _settled(by.values(), kind)[0] for item, by in votes.items()}
     else:
         for line, row in enumerate(rows, 2):
-            item = _item(path, line, row, kind)
-            if labels.setdefault(item, row["label"]) != row["label"]:
+            item, label = _item(path, line, row, kind), str(row["label"]).strip().lower()
+            if labels.setdefault(item, label) != label:
                 raise UsageError(f"{path}, line {line}, labels an item twice", "Keep one")
     return Gold(path.name, file_digest(path), kind, labels, judgments)
 
@@ -247,7 +247,10 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], GoldKind]:
 
 def _item(path: Path, line: int, row: Mapping[str, Any], kind: GoldKind) -> Item:
     try:
-        return row["repo"].lower(), int(row["issue"]), kind.read(row[kind.gold_column])
+        # pandas writes the whole numbers of a column with gaps as 12.0.
+        issue, item = (str(row[name]) for name in ("issue", kind.gold_column))
+        item = item.removesuffix(".0") if kind.read is int else item
+        return row["repo"].strip().lower(), int(issue.removesuffix(".0")), kind.read(item)
     except (TypeError, ValueError, AttributeError):
         raise UsageError(f"{path}, line {line}, holds no numbers: {row}", _REMEDY) from None
 

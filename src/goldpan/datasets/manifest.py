@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import pyarrow as pa
-
 from goldpan.core.result import NAME_IN_JSON, Block, Line, Table
-from goldpan.datasets.family import REPO, Family
+from goldpan.datasets.family import Family
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitReport
@@ -57,22 +54,6 @@ class Origin:
     repo: str
     license: str | None
     rows: int
-
-
-def count_origins(rows: pa.Table, family: Family) -> Counter[tuple[str, str | None]]:
-    """Return how many rows each repository or work gave under each license."""
-    names = (REPO, family.works or REPO, "license")
-    columns = (rows.column(name).to_pylist() for name in names)
-    return Counter(
-        (repo or work or family.origin, license)
-        for repo, work, license in zip(*columns, strict=True)
-    )
-
-
-def origins_of(counts: Mapping[tuple[str, str | None], int]) -> tuple[Origin, ...]:
-    """Return counts of rows by name and license as origins, sorted."""
-    ordered = sorted(counts, key=lambda origin: (origin[0], origin[1] or ""))
-    return tuple(Origin(repo, license, counts[repo, license]) for repo, license in ordered)
 
 
 @dataclass(frozen=True, slots=True)

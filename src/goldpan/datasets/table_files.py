@@ -11,13 +11,14 @@ import contextlib
 import csv
 import gzip
 import io
+import json
 import lzma
 import re
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +29,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, refuse_empty
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
+from goldpan.core.sanitize import without_surrogates
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.core.storage.workspace import replacing_file
 from goldpan.miners.replies import parse_json
@@ -49,6 +51,8 @@ _BROKEN = (
     pa.ArrowException,
     zipfile.BadZipFile,
 )
+_LONG_INTEGER = re.compile(rb"\d{19}")
+_SEPARATOR, _QUOTED = re.compile(r'"?sep=(.)"?', re.I), re.compile(r'"[^"]*"')
 _OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
 _ENDINGS = re.compile(
@@ -76,7 +80,8 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
     if len(content) > _LARGEST:
         raise FieldError(name, "is longer than 512 MiB; JSON lines may have any length")
     try:
-        value = parse_json(content.removeprefix(codecs.BOM_UTF8))
+        content = content.removeprefix(codecs.BOM_UTF8)
+        value = _exact(parse_json(content), content)
     except UnicodeDecodeError as error:
         raise FieldError(name, f"is not UTF-8 ({error.reason})") from None
     except ValueError as error:
@@ -124,16 +129,17 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
             case "csv" | "tsv":
                 with open_text(path, newline="") as lines:
                     yield from _separated(lines, "\t" if form == "tsv" else "", path, unquoted)
-            case "jsonl" | "ndjson":
-                with open_bytes(path) as lines:
-                    yield from _objects(_lines_of_json(lines))
-            case "json":
+            case "json" | "jsonl" | "ndjson":
                 with open_bytes(path) as file:
-                    elements = read_array(file)
-                yield from _objects((f"[{n}]", value) for n, value in enumerate(elements))
+                    is_array = _is_array(file, form)
+                    file.seek(0)
+                    elements = enumerate(read_array(file)) if is_array else ()
+                    yield from _objects((f"[{number}]", value) for number, value in elements)
+                    yield from _objects(_lines_of_json(file))
             case "parquet":
                 plain = path.suffix.lower() == ".parquet"
                 with pq.ParquetFile(path if plain else _whole(path)) as table:
+                    _column_names(table.schema_arrow.names, path)
                     for batch in table.iter_batches(_BATCH):
                         yield from batch.to_pylist()
             case "xlsx" | "xls":
@@ -148,6 +154,14 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
+def _is_array(file: IO[bytes], form: str) -> bool:
+    """Return whether JSON is one array, or should be: people call lines .json and arrays .jsonl."""
+    start = file.read(_BATCH).removeprefix(codecs.BOM_UTF8).lstrip()
+    file.seek(0)
+    rows = islice(filter(bytes.strip, file), 2)
+    return start.startswith(b"[") or (form == "json" and sum(1 for _ in rows) < 2)
+
+
 def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -160,7 +174,12 @@ def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
                     value = parse_json(line)  # which takes half of a surrogate pair
                 except ValueError:
                     raise FieldError(f"line {number}", problem) from None
-            yield f"line {number}", value
+            yield f"line {number}", _exact(value, line)
+
+
+def _exact(value: Any, text: bytes) -> Any:
+    """Return parsed JSON, again by a parser that rounds no integer where one is that long."""
+    return without_surrogates(json.loads(text)) if _LONG_INTEGER.search(text) else value
 
 
 def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:
@@ -213,6 +232,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise UsageError(f"{path} does not exist", "Give the path of a file") from None
     except UnicodeDecodeError:
         raise DatasetError(f"{path} is not a text in UTF-8", "Save it as UTF-8") from None
+    except FieldError as error:
+        remedy = "Correct it: rows are JSON objects, one a line or all in one array"
+        raise DatasetError(f"{path} cannot be read ({error})", remedy) from None
     except _BROKEN as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
 
@@ -220,10 +242,17 @@ def _explained(path: Path) -> Iterator[None]:
 def _separated(
     lines: IO[str], delimiter: str, path: Path, unquoted: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows; without a delimiter, it is what the first line has most: , ; or a tab."""
+    """Yield rows; without a delimiter, it is what the first line has most: , ; | or a tab.
+
+    Excel's line ``sep=;`` names it, and lines before the first with names may be blank.
+    """
     csv.field_size_limit(_LONGEST_FIELD)
-    header = next(lines, "")
-    delimiter = delimiter or max(",;\t", key=header.count)
+    header, skipped = next(lines, ""), 0
+    while header and (not header.strip() or _SEPARATOR.fullmatch(header.rstrip())):
+        declared = _SEPARATOR.fullmatch(header.rstrip())
+        delimiter = declared[1] if declared else delimiter
+        header, skipped = next(lines, ""), skipped + 1
+    delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", header).count)
     every = (line.replace("\0", "") for line in chain([header], lines))
     rows = csv.reader(every, delimiter=delimiter)
     names = _column_names(next(rows, ()), path)
@@ -234,7 +263,7 @@ def _separated(
             row[at : at + more + 1] = [delimiter.join(row[at : at + more + 1])]
         if len(row) != len(names):
             raise DatasetError(
-                f"{path}, line {rows.line_num}: the row does not have the "
+                f"{path}, line {skipped + rows.line_num}: the row does not have the "
                 f"{len(names)} fields of the first line",
                 "Fetch the file again, or correct that line",
             )

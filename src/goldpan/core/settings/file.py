@@ -127,12 +127,16 @@ def toml_text(values: Mapping[str, Any]) -> str:
     lines = _toml_lines(flat)
     for name, value in values.items():
         if isinstance(value, Mapping):
-            lines += ["", f"[{toml_value(name)}]", *_toml_lines(value)]
+            lines += ["", f"[{_toml_key(name)}]", *_toml_lines(value)]
     return "\n".join(lines) + "\n"
 
 
 def _toml_lines(values: Mapping[str, Any]) -> list[str]:
-    return [f"{toml_value(name)} = {toml_value(value)}" for name, value in values.items()]
+    return [f"{_toml_key(name)} = {toml_value(value)}" for name, value in values.items()]
+
+
+def _toml_key(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else str(toml_value(name))
 
 
 def toml_value(value: Any) -> str:

@@ -17,7 +17,14 @@ from goldpan.core.storage.parquet import connect
 from goldpan.datasets.compare.rows import ComparedSource, Item, open_source
 from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.filters.duplicates.near import find_leaks_of_batches
-from goldpan.filters.duplicates.settings import DuplicateSettings, Hashes, WordHashes, fold, words
+from goldpan.filters.duplicates.settings import (
+    DuplicateSettings,
+    Hashes,
+    fold,
+    hash_words,
+    shingles,
+    words,
+)
 
 Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
 KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
@@ -109,7 +116,8 @@ class _Side:
             tokenized = [(column, text, words(fold(text))) for column, text in item.texts]
             long = [entry for entry in tokenized if len(entry[2]) >= self.ngram]
             self.texts += ((number, column) for column, _, _ in long)
-            self.grams.append(_grams([tokens for _, _, tokens in long], self.ngram))
+            hashes = hash_words([tokens for _, _, tokens in long])
+            self.grams.append(np.unique(shingles(*hashes, self.ngram) & _HASH))
             batch += (text for _, text, _ in long)
             if len(batch) >= _BATCH:
                 yield batch
@@ -243,8 +251,8 @@ def _identities(item: Item) -> Iterator[tuple[Kind, object]]:
         yield from (("issue", (item.repo, number)) for number in item.issues)
 
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_hashes = WordHashes()
+_HASH = np.uint64(2**48 - 1)
+"""The bits of an n-gram that are its hash; the others tell texts apart."""
 _SHARED = """
 WITH common AS (
   SELECT gram FROM found GROUP BY gram HAVING count(*) > $common
@@ -275,17 +283,3 @@ def _shared(
         connection.register("found", side.table(theirs["gram"].to_numpy()))
         left_out, *hits = connection.execute(_SHARED, {"common": common}).fetchall()
     return hits, left_out[1]
-
-
-def _grams(texts: Iterable[Sequence[str]], width: int) -> Hashes:
-    """Return the hashes of all n-grams of some texts, each once."""
-    parts = [np.empty(0, np.uint64)]
-    for tokens in texts:
-        last = max(len(tokens) - width + 1, 0)
-        flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
-        mixed = flat[:last].copy()
-        for offset in range(1, width):
-            mixed *= _MIX
-            mixed += flat[offset : offset + last]
-        parts.append(mixed)
-    return np.unique(np.concatenate(parts))

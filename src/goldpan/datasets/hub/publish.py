@@ -13,7 +13,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -84,20 +84,17 @@ def open_hub(token: str | None) -> HfApi:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep the Hub's client silent: its bars disturb ours, its logs have signed addresses."""
-    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "httpx2", "httpcore2")]
-    levels = [logger.level for logger in loggers]
+    loggers = map(logging.getLogger, ("huggingface_hub", "httpx2", "httpcore2"))
+    levels = {logger: logger.level for logger in loggers}
     bars = not are_progress_bars_disabled() and constants.HF_HUB_DISABLE_PROGRESS_BARS is None
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    if bars:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+    with ExitStack() as after:
+        for logger, level in levels.items():
+            after.callback(logger.setLevel, level)
+            logger.setLevel(logging.ERROR)
         if bars:
-            enable_progress_bars()
+            after.callback(enable_progress_bars)
+            disable_progress_bars()
+        yield
 
 
 # The content of a repository on the Hub, and its differences from a dataset.
@@ -218,7 +215,13 @@ def publish(
     with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
         call = HubCall(repo_id, endpoint(), (token or get_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
-    _refuse_problems(directory, allowed_licenses)
+    if problems := check_dataset(directory, allowed_licenses=allowed_licenses):
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        raise PublishError(
+            f"{directory} cannot be published, and nothing was sent:\n{listed}\n{len(problems)} in "
+            "all",
+            "Fix what is listed and publish again",
+        )
     api = open_hub(call.token)
     shown = reporter or Reporter(quiet=True)
     with quiet(), tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
@@ -235,7 +238,7 @@ def publish(
         changes = compare(local, state.files if state else {})
         if state:
             _refuse_overwriting(call, state, changes, overwrite=overwrite)
-            if _is_taken(state, changes, tag):
+            if tag in state.tags and (changes or state.tags[tag] != state.head):
                 _refuse_other_rows(api, call, state.tags[str(tag)], local, str(tag))
                 shown.note(f"The tag {tag} stays at the version with these rows and another card")
                 tag = None
@@ -280,17 +283,6 @@ def _check_token(call: HubCall, *, required: bool) -> None:
         raise PublishError(f"The token for {call.host} has characters that no token has", remedy)
 
 
-def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
-    problems = check_dataset(directory, allowed_licenses=allowed)
-    if problems:
-        shown = "\n".join(f"- {problem}" for problem in problems)
-        raise PublishError(
-            f"{directory} cannot be published, and nothing was sent:\n{shown}\n{len(problems)} in "
-            "all",
-            "Fix what is listed and publish again",
-        )
-
-
 def _refuse_overwriting(
     call: HubCall, state: HubState, changes: tuple[FileChange, ...], *, overwrite: bool
 ) -> None:
@@ -304,10 +296,6 @@ def _refuse_overwriting(
             f"{call.repo_id} holds other content; publishing would {names}{more}",
             "Choose another name, or publish with --overwrite (overwrite = true in a plan)",
         )
-
-
-def _is_taken(state: HubState, changes: tuple[FileChange, ...], tag: str | None) -> bool:
-    return tag in state.tags and bool(changes or state.tags[tag] != state.head)
 
 
 def _refuse_other_rows(

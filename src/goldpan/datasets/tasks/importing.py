@@ -144,23 +144,24 @@ def import_files(
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
-            imported = _attributed(task.source.reader, read(task, files))
+            imported = read(task, files)
             if names and input_column(task.type).name == "text":
                 imported = preprocess_rows(imported, names, processes)
-            for row in imported:
-                progress.advance()
-                if row[target] is None:
-                    differences[_UNLABELED] = differences.get(_UNLABELED, 0) + 1
-                    continue
-                if partitions is not None:
-                    row["partition"] = partitions[row["id"]]
-                yield _with_all_columns(task, row, counts)
+            with attribute_to_plugin("importer", task.source.reader):
+                for row in imported:
+                    progress.advance()
+                    if row[target] is None:
+                        differences[_UNLABELED] += 1
+                        continue
+                    if partitions is not None:
+                        row["partition"] = partitions[row["id"]]
+                    yield _with_all_columns(task, row, counts)
             if expected and counts["total"] != expected:
                 reason = f"rows of {expected:,} that the source is said to have"
                 differences[reason] = counts["total"]
 
         expected = task.counts.get("total")
-        differences: dict[str, int] = {}
+        differences: Counter[str] = Counter()
         settings: dict[str, Any] = {
             "task": plain_task(task),
             "steps": list(names),
@@ -201,18 +202,19 @@ def import_files(
             CountCheck(where, expected, counts["total"])
             for where, expected in task.announced.items()
         ),
-        missing=_missing(task, counts),
-        overlap=_overlap(task, written),
+        missing=tuple(
+            key.removeprefix(PROJECT)
+            for key in task.counts
+            if key.startswith(PROJECT) and not counts[key]
+        ),
+        overlap=find_overlap(
+            task, _side(task, written, test=False), _side(task, written, test=True)
+        )
+        if {"train", "test"} <= {split.name for split in written.splits}
+        else None,
         date_signal=date_signal(task, _side(task, written, test=False)),
-        unlabeled=differences.get(_UNLABELED, 0),
+        unlabeled=differences[_UNLABELED],
     )
-
-
-def _overlap(task: Task, written: Written) -> Overlap | None:
-    rows = {split.name: split.rows for split in written.splits}
-    if not rows.get("test") or not rows.get("train"):
-        return None
-    return find_overlap(task, _side(task, written, test=False), _side(task, written, test=True))
 
 
 def _side(task: Task, written: Written, *, test: bool) -> Iterator[pa.RecordBatch]:
@@ -262,12 +264,6 @@ def find_reader(task: Task) -> Reader:
     if not name and task.source.access == "built":
         raise UsageError(*how_to_get(task))
     return _READERS.find(name, where=task.name)
-
-
-def _attributed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield an importer's rows; its failures are attributed to its plugin."""
-    with attribute_to_plugin("importer", name):
-        yield from rows
 
 
 def _preparation(task: Task, files: Sequence[Path], steps: Sequence[str]) -> str:
@@ -331,8 +327,3 @@ def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
         yield f"label:{label}"
         if partition:
             yield f"{partition}/{label}"
-
-
-def _missing(task: Task, counts: Mapping[str, int]) -> tuple[str, ...]:
-    projects = [key for key in task.counts if key.startswith(PROJECT)]
-    return tuple(key.removeprefix(PROJECT) for key in projects if not counts.get(key))

@@ -13,7 +13,7 @@ from typing import Self
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
 from goldpan.core.result import Result
-from goldpan.core.settings.file import toml_value
+from goldpan.core.settings.file import toml_text
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.data import copies_of
 from goldpan.datasets.tasks.importing import ImportResult
@@ -263,30 +263,22 @@ def _toml(
     label: str,
     kind: TaskType,
     labels: Sequence[str],
-    facts: Mapping[str, str | bool],
+    settings: Mapping[str, str | bool],
 ) -> str:
     number = kind == "regression"
-    title = toml_value(name.replace("_", " ").capitalize())
-    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
-    lines = [
-        f"title = {title}",
-        f"type = {toml_value(kind)}",
-        f"description = {toml_value(f'Tell the {label} of the text.')}",
-        'activity = "maintenance"',
-        f"split = {toml_value('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
-        *(['metric = "smape"'] if number else []),
-        "",
-        "[columns]",
-        f"text = {toml_value(text)}",
-        f"target = {toml_value([label])}",
-        *(["", "[settings]", *settings] if settings else []),
-        "",
-        "[source]",
-        f"title = {title}",
-        'reader = "table"',
-        f"files = {toml_value([path.name for path in files])}",
-    ]
-    for value in labels:
-        lines += ["", "[[labels]]", f"name = {toml_value(value)}"]
-        lines.append(f"description = {toml_value(f'{label} is {value}.')}")
-    return "\n".join(lines) + "\n"
+    title = name.replace("_", " ").capitalize()
+    task = {
+        "title": title,
+        "type": kind,
+        "description": f"Tell the {label} of the text.",
+        "activity": "maintenance",
+        "split": "random:0.8,0.2" if number else "stratified:0.8,0.2",
+        **({"metric": "smape"} if number else {}),
+        "columns": {"text": text, "target": [label]},
+        "settings": {key: value for key, value in settings.items() if value},
+        "source": {"title": title, "reader": "table", "files": [path.name for path in files]},
+    }
+    if not any(settings.values()):
+        del task["settings"]
+    told = [{"name": value, "description": f"{label} is {value}."} for value in labels]
+    return "\n[[labels]]\n".join([toml_text(task), *map(toml_text, told)])

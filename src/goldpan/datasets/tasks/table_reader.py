@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from string import Formatter
@@ -159,7 +160,7 @@ def _rows(table: OpenTable, problems: dict[str, GoldpanError]) -> Iterator[dict[
     wrong: Counter[str] = Counter()
     only = table.layout.only.items()
     for number, row in enumerate(table.rows, 1):
-        if not all(cell_text(row[name]) == str(value) for name, value in only):
+        if not all(cell_text(row.get(name)) == str(value) for name, value in only):
             continue
         try:
             result = _row(table, number, row)
@@ -269,13 +270,13 @@ def _columns(written: str) -> list[str]:
 
 def _filled(written: str, row: Mapping[str, Any]) -> str:
     if "{" in written:
-        return written.format_map({name: cell_text(row[name]) for name in _columns(written)})
+        return written.format_map({name: cell_text(row.get(name)) for name in _columns(written)})
     return cell_text(row.get(written)) if written else ""
 
 
 def _joined(layout: Layout, row: Mapping[str, Any]) -> str:
     """Return a row's texts as one, separated by a line break or `join`, which skips empty ones."""
-    texts = [cell_text(row[name]) for name in layout.text]
+    texts = [cell_text(row.get(name)) for name in layout.text]
     texts = ["" if text in layout.empty else text for text in texts]
     if layout.strip:
         texts = [text.strip(layout.strip) for text in texts]
@@ -288,15 +289,17 @@ def _target(table: OpenTable, row: Mapping[str, Any], where: str) -> Any:
         return None
     match task.type:
         case "regression":
-            return _number(task, row[layout.target[0]], where)
+            return _number(task, row.get(layout.target[0]), where)
         case "multi-label" if len(layout.target) > 1:
             named = zip(layout.target, task.label_names, strict=True)
-            return [label for column, label in named if _marked(task, row[column], column, where)]
+            return [
+                label for column, label in named if _marked(task, row.get(column), column, where)
+            ]
         case "multi-label":
-            parts = _listed(cell_text(row[layout.target[0]]).strip(), layout.separator)
+            parts = _listed(cell_text(row.get(layout.target[0])).strip(), layout.separator)
             return [label_of(task, layout, part, where) for part in parts]
         case "text-generation":
-            return cell_text(row[layout.target[0]])
+            return cell_text(row.get(layout.target[0]))
         case _:
             return _one_label(table, row, where)
 
@@ -388,8 +391,11 @@ def _repo(text: str) -> str | None:
 def cell_text(value: Any) -> str:
     """Return the text of a cell: whole numbers without .0, as workbooks and pandas have floats.
 
-    None and NaN, which data frames have for a number that is missing, are empty.
+    None and NaN, which data frames have for a number that is missing, are empty. Bytes, which
+    Parquet may have for texts, are UTF-8.
     """
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() else None if math.isnan(value) else value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, float | Decimal) and (math.isnan(value) or value % 1 == 0):
+        value = None if math.isnan(value) else int(value)
     return "" if value is None else str(value)

@@ -150,7 +150,7 @@ _CHARACTERS = 2**21
 """Characters that are sketched at once, as far as one text allows."""
 
 
-class WordHashes(dict[str, int]):
+class _WordHashes(dict[str, int]):
     """Hashes of words, 64 bits wide; the short ones are remembered up to a fixed number."""
 
     def __missing__(self, word: str) -> int:
@@ -163,7 +163,15 @@ class WordHashes(dict[str, int]):
         return value
 
 
-_hashes = WordHashes()
+_hashes = _WordHashes()
+
+
+def hash_words(texts: Sequence[Sequence[str]]) -> tuple[Hashes, Ids]:
+    """Return the hashes of the words of texts one after the other, and the text of each."""
+    counts = np.fromiter(map(len, texts), np.int64, len(texts))
+    words_of_all = map(_hashes.__getitem__, chain.from_iterable(texts))
+    flat = np.fromiter(words_of_all, np.uint64, int(counts.sum()))
+    return flat, np.repeat(np.arange(len(texts)), counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,19 +235,13 @@ def _digest(text: str) -> bytes:
 
 
 def _sets(texts: list[str], settings: DuplicateSettings) -> tuple[Hashes, NDArray[np.int64]]:
-    split = [words(text) for text in texts]
-    counts = np.fromiter(map(len, split), np.int64, len(split))
-    for row in np.flatnonzero(counts < settings.min_words):
-        split[row] = []
-        counts[row] = 0
-    total = int(counts.sum())
-    flat = np.fromiter(map(_hashes.__getitem__, chain.from_iterable(split)), np.uint64, total)
-    keys = _shingles(flat, np.repeat(np.arange(len(texts)), counts), settings.shingle_words)
+    split = [tokens if len(tokens) >= settings.min_words else [] for tokens in map(words, texts)]
+    keys = shingles(*hash_words(split), settings.shingle_words)
     sizes = np.bincount((keys >> _HASH_BITS).astype(np.int64), minlength=len(texts))
     return keys & _MASK, sizes
 
 
-def _shingles(flat: Hashes, rows: NDArray[np.int64], width: int) -> Hashes:
+def shingles(flat: Hashes, rows: NDArray[np.int64], width: int) -> Hashes:
     """Return the sorted hashes of all shingles, each once a text, with its row in the high bits."""
     if len(flat) < width:
         return np.empty(0, np.uint64)
