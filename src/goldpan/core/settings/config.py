@@ -61,7 +61,7 @@ class Settings:
     concurrency: int = 4
     """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
     at_once: int = 0
-    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
+    """The most repositories to mine at once; 0 is 8."""
     retries: int = 3
     patience: float = 3_600.0
     """Seconds to wait while GitHub does not answer at all."""
