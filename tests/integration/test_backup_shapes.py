@@ -95,6 +95,8 @@ def test_lists_encodings_and_objects_in_a_row_are_read(
         ([{"type": "issue", "url": "https://github.com/o/n/issues/1"}], "migration archive"),
         ([{"id": 1, "body": "x", "issue_url": "x"}], "a comment"),
         ({"action": "opened", "issue": {}}, "a webhook"),
+        ({"status": 200, "data": [listed("issue", 1)]}, r"save that list alone \(jq \.data\)"),
+        ({"issues": [listed("issue", 1)]}, r"save that list alone \(jq \.issues\)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

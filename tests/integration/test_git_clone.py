@@ -344,6 +344,8 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
     whole = source.bundle(tmp_path / "whole.bundle").read_bytes()
     cut.write_bytes(whole[: len(whole) - 100])
     source.git("bundle", "create", str(tmp_path / "new.bundle"), "main..refs/pull/1/head")
+    head = tmp_path / "head.bundle"  # as of a clone whose HEAD is detached
+    source.git("bundle", "create", str(head), "HEAD")
     empty = tmp_path / "empty"
     empty.mkdir()
     for path, problem in (
@@ -352,6 +354,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
         (empty, "is not a git repository that can be found"),
         (cut, "was cut"),
         (tmp_path / "new.bundle", "bundle of newer commits only"),
+        (head, "has a HEAD and no branches"),
     ):
         with pytest.raises(GitError, match=problem) as caught:
             clone(workspace, REPO, Notes(), source=path)

@@ -300,6 +300,11 @@ def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
             tip = value
         elif _WANTED.fullmatch(name):
             refs[name] = value
+    if tip is not None and not refs:  # a checkout of CI, or a bundle of HEAD alone
+        raise GitError(
+            f"{remote.url} has a HEAD and no branches",
+            "Name a git clone --mirror, or what git bundle create FILE --all makes",
+        )
     if head is None and tip is not None:  # a bundle tells only where its HEAD is
         at_tip = sorted(name for name in refs if name.startswith(_BRANCHES) and refs[name] == tip)
         usual = [name for name in at_tip if name in ("refs/heads/main", "refs/heads/master")]

@@ -150,6 +150,9 @@ def named_shape(data: Any) -> str:
     if not isinstance(data, dict):
         return ""
     keys = data.keys()
+    for name, value in () if {"title", "total_count"} & keys else data.items():
+        if isinstance(value, list) and any(map(read_shape, value[:1])):
+            return f"holds its entries in a list, {name!r}: save that list alone (jq .{name})"
     if "message" in keys and ("documentation_url" in keys or "status" in keys):
         return f"is GitHub's answer to a request that failed ({str(data['message'])[:80]})"
     if "data" in keys or "nodes" in keys or "edges" in keys or "__typename" in keys:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, TypeVar, cast
 
 from goldpan.core.errors import GoldpanError, MiningError
-from goldpan.core.resources import available_memory, explain
+from goldpan.core.resources import explain
 from goldpan.core.result import Result, count
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.storage.archive import Archive
@@ -291,9 +291,6 @@ def duration(seconds: float) -> str:
 MOST_AT_ONCE = 8
 """Repositories that are mined at once unless settings say otherwise: twice the requests that may
 be under way, so that there always is one to send."""
-MEMORY_A_REPOSITORY = 256 << 20
-"""Bytes for a crawl's journal: of 80,000 entries over GraphQL, or of 37,000 over REST (3.3 and
-7.2 kB an entry)."""
 Ask = Callable[[Crawl, str], Awaitable[None]]
 """Works on one repository, by a client that counts for it alone and a reporter that names it."""
 
@@ -318,10 +315,8 @@ def ask_at_once(
 
 
 def repositories_at_once(settings: Settings) -> int:
-    """Return how many repositories are mined at once: as set, or as memory allows."""
-    if settings.at_once:
-        return settings.at_once
-    return max(1, min(MOST_AT_ONCE, available_memory() // MEMORY_A_REPOSITORY))
+    """Return how many repositories are mined at once."""
+    return settings.at_once or MOST_AT_ONCE
 
 
 def summary(result: MineResult) -> str:

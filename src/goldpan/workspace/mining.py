@@ -40,8 +40,7 @@ class Asking:
         since: Only entries updated since this date, such as 2024-08-01.
         include: What to mine beside issues and pull requests.
         concurrency: How many requests to send at once. (default: 4)
-        at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
-            fewer if memory is short)
+        at_once: How many repositories to mine at once; they share the rate limit. (default: 8)
         patience: How long to wait while GitHub is down, such as 30m. (default: 1h)
     """
 

@@ -49,7 +49,7 @@ class FileSettings:
     concurrency: Annotated[int, Ge(1)] = 4
     """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
     at_once: Annotated[int, Ge(0)] = 0
-    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
+    """The most repositories to mine at once; 0 is 8."""
     retries: Annotated[int, Ge(1)] = 3
     patience: Annotated[float, Ge(0)] = 3_600.0
     """Seconds to wait while GitHub does not answer at all."""

@@ -112,8 +112,7 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
         issues = max(0, counts["issues"] - pulls) if issues is None else issues
     issues, pulls = issues or 0, pulls or 0
     if settings.tokens and issues + pulls:
-        newest = await _newest(github, announced.repo, issues + pulls)
-        sampled = await sample(github, announced.repo, range(1, newest + 1))
+        sampled = await sample(github, announced.repo, range(1, issues + pulls + 1))
         sweep = sweep_requests(issues, pulls)
     if path == "graphql":
         remaining = sweep + graphql_requests(issues, pulls, sampled)
@@ -154,16 +153,6 @@ async def _count_lists(github: GitHub, repo: str) -> dict[str, int]:
         elif "next" not in links_of(reply):
             lists[feed.part] = len(reply.data)
     return lists
-
-
-async def _newest(github: GitHub, repo: str, entries: int) -> int:
-    """Return the newest number: discussions and deleted entries have numbers, too."""
-    url = f"/repos/{repo}/issues?state=all&sort=created&direction=desc&per_page=1"
-    try:
-        reply = await github.get(url)
-        return max(entries, int(reply.data[0]["number"]))
-    except (NoAnswerError, LookupError, TypeError, ValueError):
-        return entries
 
 
 PAGE = 100

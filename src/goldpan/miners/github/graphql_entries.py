@@ -93,19 +93,6 @@ class _Fetched:
     """Why the lists from which the entry's own columns come were not asked for."""
 
 
-@dataclass(slots=True)
-class _SortedEntries:
-    """The entries of a batch, by the use of their reply."""
-
-    good: list[tuple[int, Target]] = field(default_factory=list)
-    """With their index in the reply."""
-    retries: list[Target] = field(default_factory=list)
-    flaws: list[list[Any]] = field(default_factory=list)
-    """[number, part, reason] of data that the good ones lack."""
-    unseen: list[tuple[int, str, str]] = field(default_factory=list)
-    """Number, part and reason of parts of them that the token may not see."""
-
-
 class EntryFetcher:
     """Fetches entries into the journal; `postponed` are those to ask for when all else is done."""
 
@@ -174,23 +161,14 @@ class EntryFetcher:
 
     async def _keep(self, batch: list[Target], fetched: _Fetched, size: BatchSize) -> list[Target]:
         """Archive the good entries of a batch; return those to be asked for alone."""
-        nodes = fetched.reply.data["data"].get("nodes") or [None] * len(batch)
-        entries = await self._sort(batch, nodes, fetched)
-        if entries.good:
-            self._archive(batch[0].kind, nodes, fetched, entries, size)
-            for number, part, reason in entries.flaws:
-                self._run.journal.fail(number, part, reason)
-            for number, part, reason in entries.unseen:  # after the reply, which settles older ones
-                self._run.record_hidden(number, part, reason, fetched.reply)
-        return entries.retries
-
-    async def _sort(
-        self, batch: list[Target], nodes: list[Any], fetched: _Fetched
-    ) -> _SortedEntries:
-        run = self._run
-        entries = _SortedEntries()
+        run, reply = self._run, fetched.reply
+        nodes = reply.data["data"].get("nodes") or [None] * len(batch)
+        good: list[tuple[int, Target]] = []
+        retries: list[Target] = []
+        flawed: list[list[Any]] = []
+        unseen: list[tuple[int, str, str]] = []
         problems = read_problems(
-            fetched.reply,
+            reply,
             len(batch),
             lambda path: path[1] if path[0] == "nodes" and len(path) > 1 else None,
         )
@@ -198,53 +176,56 @@ class EntryFetcher:
             hidden = problems.hidden.get(index, ())
             problem = problems.nodes.get(index) or (problems.loose if not hidden else "")
             if not node and hidden:
-                run.record_hidden(target.number, "entry", hidden[0][1], fetched.reply)
+                run.record_hidden(target.number, "entry", hidden[0][1], reply)
                 continue
             flaws = list(entry_flaws(target.number, node, problem, len(hidden)))
             if not node and flaws[0][2].startswith(_GONE):
                 await self._record_missing(target, flaws[0][2])
             elif flaws and run.may_retry(target, alone=len(batch) == 1):
-                entries.retries.append(target)
+                retries.append(target)
             elif not node:
                 run.forget_tries(target)
                 self._postpone(target, flaws[0][2])
             else:
-                entries.good.append((index, target))
-                entries.flaws += flaws
+                good.append((index, target))
+                flawed += flaws
                 if fetched.lacks:
-                    entries.flaws.append([target.number, "entry", fetched.lacks])
+                    flawed.append([target.number, "entry", fetched.lacks])
                 for part, reason in hidden_parts(node["__typename"], hidden):
-                    entries.unseen.append((target.number, part, reason))
-        return entries
+                    unseen.append((target.number, part, reason))
+        if good:
+            self._archive(good, nodes, fetched, {flaw[0] for flaw in flawed}, size)
+        for flaw in flawed:
+            run.journal.fail(*flaw)
+        for number, part, reason in unseen:  # after the reply, which settles older ones
+            run.record_hidden(number, part, reason, reply)
+        return retries
 
     def _archive(
         self,
-        kind: Kind,
+        good: list[tuple[int, Target]],
         nodes: list[Any],
         fetched: _Fetched,
-        entries: _SortedEntries,
+        flawed: set[int],
         size: BatchSize,
     ) -> None:
-        journal, lists = self._run.journal, fetched.lists
-        flawed = {flaw[0] for flaw in entries.flaws}  # left without a key: a later run asks again
+        """Archive entries of a reply; `flawed` ones without a key: a later run asks again."""
+        journal, lists, kind = self._run.journal, fetched.lists, good[0][1].kind
         fetch_id = len(journal.archive.records)
-        owners = {target: f"{target.version}@{fetch_id}" for _, target in entries.good}
-        unread = (
-            []
-            if lists is None
-            else [list_.name for list_ in queries.first_lists(kind, self._run.dialect)]
-        )
+        owners = {target: f"{target.version}@{fetch_id}" for _, target in good}
+        first = () if lists is None else queries.first_lists(kind, self._run.dialect)
+        unread = [list_.name for list_ in first]
         journal.keep(
             "entries",
-            [entry_key(t.version) for _, t in entries.good if t.number not in flawed],
+            [entry_key(target.version) for _, target in good if target.number not in flawed],
             {"document": journal.document(fetched.document), "variables": dict(fetched.variables)},
             fetched.reply,
             kind=kind,
             batch=size.current,
-            nodes=[[index, target.number, owners[target]] for index, target in entries.good],
+            nodes=[[index, target.number, owners[target]] for index, target in good],
             more=[
                 more.row
-                for index, target in entries.good
+                for index, target in good
                 for more in open_lists(target.number, owners[target], nodes[index], unread=unread)
             ],
             lists=None if lists is None else list(lists),

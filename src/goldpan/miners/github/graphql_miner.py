@@ -9,7 +9,6 @@ when all else is done, and then recorded as failed: no entry ends a run.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.result import count
@@ -24,7 +23,7 @@ from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, rea
 from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import HttpReply, NoAnswerError
+from goldpan.miners.replies import NoAnswerError
 
 _CONTINUATIONS: Mapping[Kind | None, int] = {None: queries.FURTHER, "discussion": 1}
 """How many pages a request asks for: those of a discussion cost a point each."""
@@ -35,19 +34,9 @@ def _page_kind(more: More) -> Kind | None:
     return "discussion" if CONNECTIONS[more.parent, more.connection].per_item else None
 
 
-@dataclass(slots=True)
-class _SortedPages:
-    """The pages of a batch, by the use of their reply."""
-
-    good: list[tuple[int, More]] = field(default_factory=list)
-    """With their index in the reply."""
-    retries: list[More] = field(default_factory=list)
-    following: list[More] = field(default_factory=list)
-    """The pages that come after the good ones."""
-    unseen: list[tuple[More, str]] = field(default_factory=list)
-    """Pages with parts that the token may not see, and why."""
-    flawed: dict[More, str] = field(default_factory=dict)
-    """The flaws of pages that are not requested again."""
+def _node_index(path: list[Any]) -> int | None:
+    index = str(path[0])[1:]
+    return int(index) if index.isdecimal() else None
 
 
 class PageFetcher:
@@ -78,6 +67,7 @@ class PageFetcher:
         run = self._run
         size = BatchSize(largest, run.last_batch_size("more", kind))
         lengths: dict[More, int] = {}
+        of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
 
         async def fetch(batch: list[More]) -> list[More]:
             first = lengths.get(batch[0], _LONGEST_PAGE) if len(batch) == 1 else _LONGEST_PAGE
@@ -88,17 +78,53 @@ class PageFetcher:
                 if len(batch) == 1:
                     lengths[batch[0]] = max(1, first // 8)
                 raise
-            pages = self._sort(batch, reply)
-            if pages.good:
-                self._archive(kind, document, variables, reply, pages, size)
-            for more, reason in pages.flawed.items():
+            problems = read_problems(reply, len(batch), _node_index)
+            good: list[tuple[int, More]] = []
+            retries: list[More] = []
+            following: list[More] = []
+            flawed: dict[More, str] = {}
+            for index, more in enumerate(batch):
+                node: dict[str, Any] | None = reply.data["data"].get(f"n{index}")
+                page = node.get(more.connection) if node else None
+                hidden = problems.hidden.get(index, ())
+                reason = (
+                    problems.nodes.get(index)
+                    or (problems.loose if not hidden else "")
+                    or list_flaw(page, more.cursor, len(hidden))
+                )
+                if reason and run.may_retry(more, alone=len(batch) == 1):
+                    retries.append(more)
+                    continue
+                if reason:
+                    flawed[more] = reason
+                if page or hidden:
+                    good.append((index, more))
+                if node:
+                    following += open_lists(more.number, more.owner, node, after=more)
+            if good:
+                run.journal.keep(
+                    "more",
+                    [more.key for _, more in good if more not in flawed],
+                    {"document": run.journal.document(document), "variables": variables},
+                    reply,
+                    batch=size.current,
+                    nodes=[
+                        [index, more.number, more.owner, more.parent, more.connection]
+                        for index, more in good
+                    ],
+                    more=[more.row for more in following],
+                    **of_kind,
+                )
+            for more, reason in flawed.items():
                 self._fail(more, reason, None, task)
-            for more, reason in pages.unseen:
-                run.record_hidden(more.number, PART_OF[more.parent, more.connection], reason, reply)
-            drain.add(pages.following)
-            task.extend(len(pages.following))
-            task.advance(len(batch) - len(pages.retries) - len(pages.flawed))
-            return pages.retries
+            for index, more in good:
+                for _, reason in problems.hidden.get(index, ()):
+                    part = PART_OF[more.parent, more.connection]
+                    run.record_hidden(more.number, part, reason, reply)
+            drain.add(following)
+            task.extend(len(following))
+            task.advance(len(batch) - len(retries) - len(flawed))
+            return retries
 
         with run.reporter.task("Further pages", len(missing)) as task:
             drain = Drain(
@@ -121,59 +147,6 @@ class PageFetcher:
         for index, more in enumerate(batch):
             variables |= {f"i{index}": more.node, f"a{index}": more.cursor}
         return document, variables
-
-    def _sort(self, batch: list[More], reply: HttpReply) -> _SortedPages:
-        pages = _SortedPages()
-        problems = read_problems(
-            reply,
-            len(batch),
-            lambda path: int(str(path[0])[1:]) if str(path[0])[1:].isdecimal() else None,
-        )
-        for index, more in enumerate(batch):
-            node: dict[str, Any] | None = reply.data["data"].get(f"n{index}")
-            page = node.get(more.connection) if node else None
-            hidden = problems.hidden.get(index, ())
-            reason = (
-                problems.nodes.get(index)
-                or (problems.loose if not hidden else "")
-                or list_flaw(page, more.cursor, len(hidden))
-            )
-            if reason and self._run.may_retry(more, alone=len(batch) == 1):
-                pages.retries.append(more)
-                continue
-            if reason:
-                pages.flawed[more] = reason
-            pages.unseen += [(more, text) for _, text in hidden]
-            if page or hidden:
-                pages.good.append((index, more))
-            if node:
-                pages.following += open_lists(more.number, more.owner, node, after=more)
-        return pages
-
-    def _archive(
-        self,
-        kind: Kind | None,
-        document: str,
-        variables: dict[str, object],
-        reply: HttpReply,
-        pages: _SortedPages,
-        size: BatchSize,
-    ) -> None:
-        journal = self._run.journal
-        of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
-        journal.keep(
-            "more",
-            [more.key for _, more in pages.good if more not in pages.flawed],
-            {"document": journal.document(document), "variables": variables},
-            reply,
-            batch=size.current,
-            nodes=[
-                [index, more.number, more.owner, more.parent, more.connection]
-                for index, more in pages.good
-            ],
-            more=[more.row for more in pages.following],
-            **of_kind,
-        )
 
     def _fail(self, more: More, reason: str, status: int | None, task: ProgressTask) -> None:
         task.advance()
