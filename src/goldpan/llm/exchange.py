@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -313,11 +314,25 @@ def _content(message: dict[str, Any]) -> tuple[str, str]:
 _TEXTS = ("text", "output_text")
 
 
-def _json(body: bytes) -> dict[str, Any]:
+def read_json(body: bytes) -> Any:
+    """Return what a server wrote as JSON, None where it is none.
+
+    It may hold half a character, as where a token was cut, or a number that is none.
+    """
     try:
-        data = orjson.loads(body)
+        return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return {}
+        pass
+    try:
+        text = body.decode("utf-8-sig", "replace")
+        found = json.loads(text, strict=False, parse_constant=lambda _: None)
+        return orjson.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    data = read_json(body)
     if isinstance(data, list) and len(data) == 1:  # as Gemini sends errors
         data = data[0]
     return data if isinstance(data, dict) else {}

@@ -32,6 +32,7 @@ from goldpan.llm.exchange import (
     ModelRequest,
     RequestOutcome,
     answer_to,
+    read_json,
     understand,
     unsupported,
 )
@@ -318,11 +319,10 @@ def _line(key: str, body: dict[str, Any]) -> bytes:
 
 def _read(line: bytes) -> tuple[str, ModelReply]:
     """Return the key and the reply of a line of an output or error file."""
-    try:
-        data = orjson.loads(line)
-        key = str(data["custom_id"])
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+    data = read_json(line)
+    if not isinstance(data, dict):
         return "", ModelReply(0, b"", "batch-failed", batch=True)
+    key = str(data.get("custom_id"))
     response, error = data.get("response"), data.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), (dict, list)):
         status = response.get("status_code")

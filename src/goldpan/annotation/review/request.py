@@ -19,9 +19,10 @@ from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jinja2
+from annotated_types import Ge, Interval
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from goldpan.annotation.review.quotes import Shown, number_sentences
@@ -32,7 +33,7 @@ from goldpan.core.settings.file import read_toml
 from goldpan.llm.answer_text import find_objects
 from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import cut, fence_code, fenced
-from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
+from goldpan.llm.settings import EndpointSettings, load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,15 @@ class ReviewSettings(EndpointSettings):
     cannot copy wrongly. Changes of code bear no numbers."""
     bounded_schema: bool = False
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
-    agreement: float = 1.0
+    agreement: Annotated[float, Interval(ge=0, le=1)] = 1.0
     """The share of votes that a verdict needs; otherwise people decide."""
-    confidence: float = 0.0
+    confidence: Annotated[float, Interval(ge=0, le=1)] = 0.0
     """The minimum confidence of a vote; one below it counts as unsure."""
-    limit: int | None = None
+    limit: Annotated[int, Ge(0)] | None = None
     """At most this many subjects of each kind per repository, drawn by hash."""
 
     def __post_init__(self) -> None:
-        check_endpoint(self)
-        check_least(self, {"limit": 0})
-        for name in ("agreement", "confidence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
+        super(ReviewSettings, self).__post_init__()  # a class with slots is another by now
         if "discussion" in self.subjects:
             raise UsageError(
                 "Models review issues and pairs; the answer to a discussion was accepted by people",

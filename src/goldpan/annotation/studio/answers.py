@@ -47,7 +47,8 @@ class ExportedAnswer(msgspec.Struct, frozen=True):
     was_cancelled: bool
     completed_by: int | dict[str, Any] | None
     lead_time: float | None
-    result: list[Any]
+    result: Any
+    """A list; null where a program answered with nothing."""
     created_at: datetime
     updated_at: datetime
 
