@@ -13,7 +13,7 @@ output = 10.0
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
@@ -192,49 +192,30 @@ class ReviewPrompt:
     """The instructions to a model for a case."""
 
     name: str
-    version: int
-    """Raised with each change of the rubric."""
+    label: str
+    """Its name, version and content in one word."""
     reasons: Mapping[str, str]
     """The codes for dropping, with their meanings."""
     names_reply: bool
     """True where the model names the reply that answers, by its number."""
-    digest: str
-    """The digest of rubric and template, which shows a change without a new version."""
-    rubric: Mapping[str, object]
-    template: jinja2.Template
-
-    @property
-    def label(self) -> str:
-        """The prompt's name, version and content in one word."""
-        return f"{self.name}@{self.version}-{self.digest}"
-
-    def instructions(self, code: str, *, numbered: bool = False) -> str:
-        """Return the text of the system message; `code` marks the fences of the data.
-
-        With `numbered`, evidence is asked for by the numbers of sentences.
-        """
-        return self.template.render(**self.rubric, code=code, numbered=numbered)
+    instructions: Callable[..., str]
+    """Returns the system message. `code` marks the fences of the data; with `numbered`, evidence is
+    asked for by the numbers of sentences."""
 
 
 @cache
 def load_prompt(name: str) -> ReviewPrompt:
     """Return a prompt that ships with Goldpan or is a plugin's; raises `UsageError`."""
     rubric = read_toml(_RUBRICS.find(name))
-    template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(  # noqa: S701 - plain text, no HTML
-        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    text = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
+    template = jinja2.Template(  # plain text, no HTML
+        text, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     values = rubric.values
-    digest = hashlib.sha256(f"{rubric.text}\0{template}".encode()).hexdigest()[:12]
-    return ReviewPrompt(
-        name,
-        int(values["version"]),
-        values["reasons"],
-        "reply" in values,
-        digest,
-        values,
-        environment.from_string(template),
-    )
+    digest = hashlib.sha256(f"{rubric.text}\0{text}".encode()).hexdigest()[:12]
+    label = f"{name}@{int(values['version'])}-{digest}"
+    render = partial(template.render, {"numbered": False, **values})
+    return ReviewPrompt(name, label, values["reasons"], "reply" in values, render)
 
 
 def make_request(
@@ -254,7 +235,7 @@ def make_request(
         bounded=settings.bounded_schema,
         sentences=len(sentences),
     )
-    instructions = prompt.instructions(code, numbered=bool(sentences))
+    instructions = prompt.instructions(code=code, numbered=bool(sentences))
     body: dict[str, Any] = {
         "model": model,
         "messages": [
