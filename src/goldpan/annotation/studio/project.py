@@ -285,8 +285,9 @@ def read_labels(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def write_labels(project: Project, labels: Mapping[str, tuple[str, ...]]) -> None:
-    """Keep datasets' labels."""
-    write_whole(project.path("given.jsonl"), mask(orjson.dumps(labels) + b"\n"))
+    """Keep datasets' labels, where there are some."""
+    if labels:
+        write_whole(project.path("given.jsonl"), mask(orjson.dumps(labels) + b"\n"))
 
 
 class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):
