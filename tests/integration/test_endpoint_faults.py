@@ -12,7 +12,7 @@ import pytest
 from goldpan.evaluation.model import UnansweredError
 from goldpan.llm.exchange import GivenUpError, ModelReply, same_model, understand
 from tests.local_server import Answer
-from tests.openai_server import CUT, KEY, Body, OpenAIServer
+from tests.openai_server import CUT, KEY, Body, OpenAIServer, Said, answer
 from tests.prompting import answers, ask, issues
 from tests.reviewing import QUOTE, keeps, prompt_text, review, rows, workspace
 
@@ -225,3 +225,14 @@ def test_an_endpoint_that_dies_in_the_middle_is_given_up_and_resumed(tmp_path: P
         assert done.keep == {"question-answer": 60}
         assert len(server.chats) == before + 55
     assert QUOTE in rows(lab)[1]["evidence"]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_half_a_character_spoils_no_reply(tmp_path: Path, *, batch: bool) -> None:
+    """A token that was cut within an emoji is written as half a surrogate pair."""
+    lab = workspace(tmp_path, 1)
+
+    said = Said(f"Sure \ud83d {answer('keep', QUOTE, reply=1).content}")
+    with OpenAIServer(lambda _: said) as server:
+        assert review(lab, server, batch=batch).keep == {"question-answer": 1}
+        assert review(lab, server, batch=batch).sent == 0

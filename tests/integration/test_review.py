@@ -231,7 +231,9 @@ def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.Monkey
     with OpenAIServer(keeps) as server:
         review(lab, server)
         old = load_prompt("question-answer")
-        monkeypatch.setattr(planner, "load_prompt", lambda _: replace(old, version=old.version + 1))
+        monkeypatch.setattr(
+            planner, "load_prompt", lambda _: replace(old, label="question-answer@9-0")
+        )
         review(lab, server)
         assert len(server.chats) == 2
 

@@ -117,6 +117,16 @@ def test_an_export_that_lacks_something_is_never_kept(tmp_path: Path, lacking: s
     assert [each.id for each in stored_tasks(project)] == [1]
 
 
+@pytest.mark.parametrize("content", [b"", b"{}", b"null", b'{"detail": "busy"}', b"[{", b"[] x"])
+def test_what_is_no_list_of_tasks_is_no_export(tmp_path: Path, content: bytes) -> None:
+    """It would count as a project without answers."""
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
+    project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
+    with pytest.raises(ExportError), new_export(project, [content]) as export:
+        list(read_export(export))
+    assert newest_export(project) is None
+
+
 def test_secrets_across_parts_of_an_export_are_masked(tmp_path: Path) -> None:
     secret = "canary-" + "5e" * 20
     register(secret)

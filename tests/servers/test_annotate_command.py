@@ -146,10 +146,10 @@ def test_a_paper_is_told_what_people_did(
     assert (counts, round_["agreed"]) == ([9, 3, 6], 1)
     ((_, answers),) = [day.values() for day in round_["days"]]
     assert sorted(answers.values()) == [3, 3]
-    (confusion,) = round_["confusions"]
-    assert confusion["choices"] == ["fixes", "partly"]
-    assert sorted(map(sorted, confusion["counts"])) in ([[0, 0], [1, 2]], [[0, 1], [0, 2]])
     (agreement,) = round_["agreement"]
+    (pair,) = agreement["pairs"]
+    assert pair["choices"] == ["fixes", "partly"]
+    assert sorted(map(sorted, pair["counts"])) in ([[0, 0], [1, 2]], [[0, 1], [0, 2]])
     assert agreement["raw"]["value"] == pytest.approx(1 / 3)
     assert agreement["alpha"]["low"] is not None
     disputed = {item["item"]: item for item in round_["disputed"]}

@@ -79,7 +79,7 @@ def test_nobody_is_named(tmp_path: Path, studio: Annotators) -> None:
 
 
 def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators) -> None:
-    workspace = begin(tmp_path, studio, "wrong", 8)
+    workspace = begin(tmp_path, studio, "wrong", 9)
     tasks = studio.task_numbers(workspace, "wrong")
     verdict = part("verdict", "choices", ["fixes"])
     for issue, result in (
@@ -93,6 +93,7 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
         studio.send(1, tasks[issue], *result)
     studio.answer(1, tasks[1], "perhaps")
     studio.answer(1, tasks[8], was_cancelled=True)
+    studio.call(1, "POST", f"/api/tasks/{tasks[9]}/annotations/", {"lead_time": 1.0})  # no result
     pulled = fetched(workspace, studio, "wrong")
     assert (pulled.progress.answers, pulled.progress.finished) == (0, 0)
     assert {issue: answers[0][1] for issue, answers in verdicts(workspace, "wrong").items()} == {
@@ -104,6 +105,7 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
         6: "malformed",
         7: "missing-answer",
         8: "skipped",
+        9: "malformed",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.review.calibration import calibrate
-from goldpan.annotation.review.quotes import (
-    Shown,
-    missing_evidence,
-    missing_quotes,
-    number_sentences,
-    quotations,
-)
+from goldpan.annotation.review.quotes import Shown, number_sentences, quotations
 from goldpan.annotation.review.request import (
     answer_schema,
     load_prompt,
@@ -91,12 +86,12 @@ def test_the_room_is_used_and_what_is_gone_is_told(texts: list[str], most: int) 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_each_prompt_states_its_rubric(kind: Any) -> None:
     prompt = load_prompt(kind.prompt)
-    text = prompt.instructions("c0de")
+    text = prompt.instructions(code="c0de")
     assert "c0de" in text
     for code, meaning in prompt.reasons.items():
         assert f"- {code}: {meaning}" in text
-    assert prompt.label.startswith(f"{kind.prompt}@{prompt.version}-")
-    assert text.replace("c0de", "") == prompt.instructions("")
+    assert re.fullmatch(rf"{kind.prompt}@\d+-[0-9a-f]{{12}}", prompt.label)
+    assert text.replace("c0de", "") == prompt.instructions(code="")
     assert set(answer_schema(prompt.reasons)["properties"]["reasons"]["items"]["enum"]) == set(
         prompt.reasons
     )
@@ -119,19 +114,26 @@ def test_answers_are_strict() -> None:
             parse_answer(bad, ["x"])
 
 
+def missing(quotes: list[str], shown: Shown) -> list[str]:
+    """Return the quotes that stand in no text."""
+    found = zip(quotes, quotations(quotes, shown), strict=True)
+    return [quote for quote, passage in found if passage is None]
+
+
 def test_quotes_are_looked_for_with_white_space_aside() -> None:
-    texts = ["The pump\n  leaks at\tthe seam", "Tighten it"]
-    assert missing_quotes(["pump leaks at the seam", "Tighten it "], texts) == []
-    assert missing_quotes(["The pump leaks. ", "seam Tighten", ""], texts) == ["seam Tighten", ""]
+    shown = Shown(("The pump\n  leaks at\tthe seam", "Tighten it"))
+    assert missing(["pump leaks at the seam", "Tighten it "], shown) == []
+    assert missing(["The pump leaks. ", "seam Tighten", ""], shown) == ["seam Tighten", ""]
 
 
-PASSAGES = (
+TEXTS = (
     "The **parser** does not free `buffer_size` when [the header](https://x.y/z) is read twice.",
     "> It was introduced in 2.14; call `reset()` before you open the second file,\nor it leaks.",
     "We accept only signed tags, as the server is unable to check 12 of the unsigned ones.",
     "Call reset() before you open the second file, or it leaks in 14 of the other server's rooms.",
     "It says that the other server in the second room cannot be reached.",
 )
+PASSAGES = Shown(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ PASSAGES = (
     ],
 )
 def test_quotes_are_found_as_people_would_find_them(quote: str) -> None:
-    assert missing_quotes([quote], PASSAGES) == []
+    assert missing([quote], PASSAGES) == []
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_quotes_are_found_as_people_would_find_them(quote: str) -> None:
     ],
 )
 def test_what_is_not_said_is_no_quote(quote: str) -> None:
-    assert missing_quotes([quote], PASSAGES) == [quote]
+    assert missing([quote], PASSAGES) == [quote]
 
 
 def test_sentences_bear_numbers_and_code_none() -> None:
@@ -187,16 +189,16 @@ def test_sentences_bear_numbers_and_code_none() -> None:
     assert texts == ["[1] It leaks", body, "+ free(x);"]
     shown = Shown(tuple(part.text for part in parts), sentences)
     good = ["1", "[3]", "5.", " 2 ", "[4] whatever it says", "free(x)"]
-    assert missing_evidence(good, shown) == []
-    assert missing_evidence(["0", "6", "[77]", "3 bolts"], shown) == ["0", "6", "[77]", "3 bolts"]
-    assert quotations(["3", "it leaks"], shown) == ("Then\nit stops!", "it leaks")
-    assert missing_evidence(["1"], Shown(("It leaks",))) == ["1"]
+    assert missing(good, shown) == []
+    assert missing(["0", "6", "[77]", "3 bolts"], shown) == ["0", "6", "[77]", "3 bolts"]
+    assert quotations(["3", "it leaks"], shown) == ["Then\nit stops!", "it leaks"]
+    assert missing(["1"], Shown(("It leaks",))) == ["1"]
 
 
 @given(st.data())
 def test_altered_quotes_are_refused(data: st.DataObject) -> None:
     """A word taken away, put in, doubled, swapped with its neighbor or replaced by another."""
-    words = data.draw(st.sampled_from(PASSAGES)).replace("**", "").replace("`", "").split()[1:]
+    words = data.draw(st.sampled_from(TEXTS)).replace("**", "").replace("`", "").split()[1:]
     words = [word for word in words if "](" not in word]
     start = data.draw(st.integers(0, len(words) - 6))
     chosen = words[start : start + data.draw(st.integers(5, 9))]
@@ -208,7 +210,7 @@ def test_altered_quotes_are_refused(data: st.DataObject) -> None:
         "other": [*chosen[:place], other, *chosen[place + 1 :]],
     }[data.draw(st.sampled_from(["less", "more", "other"]))]
     quote = " ".join(altered)
-    assert missing_quotes([quote], PASSAGES) == [quote]
+    assert missing([quote], PASSAGES) == [quote]
 
 
 def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
@@ -312,9 +314,11 @@ def test_a_review_of_other_tables_does_not_count(tmp_path: Path) -> None:
 
 def test_a_prompt_that_names_a_reply_wants_its_number() -> None:
     assert load_prompt("question-answer").names_reply
-    assert "reply: the number of the one reply" in load_prompt("question-answer").instructions("x")
+    assert "reply: the number of the one reply" in load_prompt("question-answer").instructions(
+        code="x"
+    )
     assert not load_prompt("problem-solution").names_reply
-    assert "reply:" not in load_prompt("problem-solution").instructions("x")
+    assert "reply:" not in load_prompt("problem-solution").instructions(code="x")
     schema = answer_schema(["unclear"], names_reply=True)
     assert schema["required"] == ["evidence", "reasons", "reply", "verdict", "confidence"]
     text = answer("keep", "words", reply=2).content or ""

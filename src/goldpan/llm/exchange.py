@@ -15,8 +15,8 @@ import orjson
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.llm.answer_text import without_thoughts
+from goldpan.llm.body import read_body
 from goldpan.llm.dialect import message_of, named_parameters
-from goldpan.llm.stream import read_stream
 
 
 class EndpointError(GoldpanError):
@@ -316,10 +316,7 @@ _TEXTS = ("text", "output_text")
 
 
 def _json(body: bytes) -> dict[str, Any]:
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        data = read_stream(body)
+    data = read_body(body)
     if isinstance(data, list) and len(data) == 1:  # as Gemini sends errors
         data = data[0]
     return data if isinstance(data, dict) else {}

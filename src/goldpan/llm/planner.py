@@ -7,7 +7,7 @@ does exactly what a run does that starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from goldpan.llm.answer_text import without_thoughts
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.dialect import Dialect
 from goldpan.llm.endpoint import connect
-from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, answer_to
+from goldpan.llm.exchange import ModelRequest, RequestOutcome, answer_to
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.sending import Asker, Batcher
 from goldpan.llm.settings import EndpointSettings
@@ -53,27 +53,20 @@ class Attempt(Generic[ShownT, AnswerT]):
     """The request whose reply could not stand, where this one asks once more."""
 
 
+@dataclass
 class Planner(Generic[ShownT, AnswerT]):
     """Asks questions, of which the store may answer some."""
 
-    def __init__(
-        self,
-        store: ResponseStore,
-        settings: EndpointSettings,
-        questions: Callable[[], Iterable[Question[ShownT, AnswerT]]],
-        dialect: Dialect | None = None,
-    ) -> None:
-        self.store = store
-        self._settings = settings
-        self._questions = questions
-        self.dialect = dialect or Dialect()
+    store: ResponseStore
+    settings: EndpointSettings
+    questions: Callable[[], Iterable[Question[ShownT, AnswerT]]]
+    dialect: Dialect = field(default_factory=Dialect)
 
     def last(self, question: Question[ShownT, AnswerT]) -> Attempt[ShownT, AnswerT]:
         """Return how far a question came: texts that do not fit are cut for the next request."""
         for cuts in range(CUTS):
             shown, request = question.make(cuts)
-            reply = self.store.reply(request.key)
-            outcome = None if reply is None else self._outcome(request, reply, question)
+            outcome = self._outcome(request, question)
             if outcome is None or outcome.failure != "context-overflow":
                 break
         first = Attempt(shown, request, outcome)
@@ -81,23 +74,21 @@ class Planner(Generic[ShownT, AnswerT]):
         if outcome is None or problem is None:
             return first
         again = _asked_again(request, outcome.text, problem)
-        reply = self.store.reply(again.key)
-        second = None if reply is None else self._outcome(again, reply, question)
+        second = self._outcome(again, question)
         if second and second.failure in ("context-overflow", "bad-request", "server-error"):
             return first  # whose reply is there
         return Attempt(shown, again, second, before=request)
 
     def _outcome(
-        self, request: ModelRequest, reply: ModelReply, question: Question[ShownT, AnswerT]
-    ) -> RequestOutcome[AnswerT]:
-        return answer_to(request, reply, question.read, self._settings.answers_as)
+        self, request: ModelRequest, question: Question[ShownT, AnswerT]
+    ) -> RequestOutcome[AnswerT] | None:
+        reply, name = self.store.reply(request.key), self.settings.answers_as
+        return None if reply is None else answer_to(request, reply, question.read, name)
 
     def first_open(self) -> Question[ShownT, AnswerT] | None:
         """Return the first question that the store does not answer."""
-        return next(
-            (question for question in self._questions() if self.last(question).outcome is None),
-            None,
-        )
+        open_ones = (each for each in self.questions() if self.last(each).outcome is None)
+        return next(open_ones, None)
 
     def estimate(self, budget: CostBudget) -> RequestEstimate:
         """Count requests by whether the store answers them, and budget the cost of answers."""
@@ -105,7 +96,7 @@ class Planner(Generic[ShownT, AnswerT]):
         missing: set[str] = set()
         tokens = 0
         expected = at_most = 0.0
-        for question in self._questions():
+        for question in self.questions():
             attempt = self.last(question)
             if attempt.before is not None:
                 self._count(attempt.before, answered, budget)
@@ -117,7 +108,7 @@ class Planner(Generic[ShownT, AnswerT]):
                 at_most += budget.most(request)
             else:
                 self._count(request, answered, budget)
-        priced = all(model in self._settings.prices for model in self._settings.models)
+        priced = all(model in self.settings.prices for model in self.settings.models)
         return RequestEstimate(
             len(missing),
             len(answered),
@@ -125,7 +116,7 @@ class Planner(Generic[ShownT, AnswerT]):
             expected if priced else None,
             at_most if priced else None,
             budget.paid_before,
-            urlsplit(self._settings.base_url).netloc,
+            urlsplit(self.settings.base_url).netloc,
         )
 
     def _count(self, request: ModelRequest, answered: set[str], budget: CostBudget) -> None:
@@ -146,7 +137,7 @@ class Planner(Generic[ShownT, AnswerT]):
         count = sum(1 for _ in self._open())
         if not count:
             return 0, True
-        settings, store, known = self._settings, self.store, self.dialect.left_out
+        settings, store, known = self.settings, self.store, self.dialect.left_out
         with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
             rest = (endpoint, store, budget, settings, task.advance, reporter.note)
             batcher = Batcher(*rest)
@@ -165,7 +156,7 @@ class Planner(Generic[ShownT, AnswerT]):
     def _open(self) -> Iterator[ModelRequest]:
         """Yield the requests that are still to be sent, each once."""
         seen: set[str] = set()
-        for question in self._questions():
+        for question in self.questions():
             attempt = self.last(question)
             if attempt.outcome is None and attempt.request.key not in seen:
                 seen.add(attempt.request.key)

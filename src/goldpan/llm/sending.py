@@ -21,6 +21,7 @@ import orjson
 from goldpan.core.result import count
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.llm.body import read_json
 from goldpan.llm.budget import CostBudget
 from goldpan.llm.dialect import named_parameters
 from goldpan.llm.endpoint import Endpoint
@@ -318,11 +319,10 @@ def _line(key: str, body: dict[str, Any]) -> bytes:
 
 def _read(line: bytes) -> tuple[str, ModelReply]:
     """Return the key and the reply of a line of an output or error file."""
-    try:
-        data = orjson.loads(line)
-        key = str(data["custom_id"])
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+    data = read_json(line)
+    if not isinstance(data, dict):
         return "", ModelReply(0, b"", "batch-failed", batch=True)
+    key = str(data.get("custom_id"))
     response, error = data.get("response"), data.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), (dict, list)):
         status = response.get("status_code")

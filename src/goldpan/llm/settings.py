@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
+
+from annotated_types import Ge
 
 from goldpan.core.errors import UsageError, refuse_empty
 from goldpan.core.settings.file import Source, check_address, read_toml
@@ -40,49 +42,51 @@ class EndpointSettings:
     """None uses the endpoint's default: some models allow no other value."""
     seed: int | None = 0
     """None sends none."""
-    max_tokens: int = 1_000
+    max_tokens: Annotated[int, Ge(16)] = 1_000
     """The most tokens of an answer."""
     limit_parameter: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """The name under which the endpoint knows `max_tokens`."""
     answers_as: str = ""
     """The name under which the endpoint answers for the model, such as that behind a deployment;
     ``any`` takes every name. Otherwise answers of other models do not count."""
-    max_characters: int = 48_000
+    max_characters: Annotated[int, Ge(500)] = 48_000
     """The most characters of the texts of a request; longer ones are cut by the rule."""
-    concurrency: int = 8
+    concurrency: Annotated[int, Ge(1)] = 8
     """How many requests to send at once."""
-    retries: int = 4
+    retries: Annotated[int, Ge(0)] = 4
     """How often a request is repeated after a rate limit, a server error or a broken connection."""
-    timeout: float = 120.0
+    timeout: Annotated[float, Ge(0.1)] = 120.0
     """Seconds without a byte before a request is given up."""
     batch: bool = False
     """Use the Batch API: cheaper, and done within a day."""
-    batch_requests: int = 10_000
+    batch_requests: Annotated[int, Ge(1)] = 10_000
     """The most requests of one batch; OpenAI allows 50,000."""
-    poll_seconds: float = 30.0
+    poll_seconds: Annotated[float, Ge(0)] = 30.0
     """Seconds between queries of a batch's state."""
     wait: bool = True
     """Wait for batches; otherwise a later run collects them."""
-    max_cost: float | None = None
+    max_cost: Annotated[float, Ge(0)] | None = None
     """The most that all requests may cost, including earlier runs; stops before exceeding it."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """By model."""
 
     def __post_init__(self) -> None:
-        check_endpoint(self)
+        """Raise `UsageError` for settings that no endpoint can be asked with."""
+        if len(set(self.models)) < len(self.models):
+            raise UsageError("A model is named twice", "Name each once")
+        for model in self.models if self.max_cost is not None else ():
+            if model not in self.prices:
+                raise UsageError(
+                    f"--max-cost needs the price of {model}",
+                    f'Write [prices."{model}"] with input and output into the settings file',
+                )
+        if self.api_key and not re.fullmatch(r"[\x21-\x7e]+", self.api_key):
+            raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
+        remedy = "Write it as http://127.0.0.1:8080/v1"
+        check_address(self.base_url, "--base-url", remedy, "OPENAI_API_KEY")
 
 
 S = TypeVar("S", bound=EndpointSettings)
-_LEAST = {
-    "max_tokens": 16,
-    "max_characters": 500,
-    "concurrency": 1,
-    "retries": 0,
-    "batch_requests": 1,
-    "max_cost": 0,
-    "timeout": 0.1,
-    "poll_seconds": 0,
-}
 
 
 def load_settings(
@@ -122,29 +126,3 @@ def load_prices(path: Path) -> dict[str, Price]:
     if not prices:
         raise UsageError(f"{path} gives no prices", 'Write [prices."MODEL"]')
     return prices
-
-
-def check_least(settings: EndpointSettings, least: Mapping[str, float]) -> None:
-    """Raise `UsageError` where a setting is below the least that it can be."""
-    for name, minimum in least.items():
-        value = getattr(settings, name)
-        if value is not None and not value >= minimum:
-            raise UsageError(f"{name} = {value} is too small", f"Give at least {minimum}")
-
-
-def check_endpoint(settings: EndpointSettings) -> None:
-    """Raise `UsageError` for settings that no endpoint can be asked with."""
-    check_least(settings, _LEAST)
-    if len(set(settings.models)) < len(settings.models):
-        raise UsageError("A model is named twice", "Name each once")
-    if settings.max_cost is not None:
-        for model in settings.models:
-            if model not in settings.prices:
-                raise UsageError(
-                    f"--max-cost needs the price of {model}",
-                    f'Write [prices."{model}"] with input and output into the settings file',
-                )
-    if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
-        raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
-    remedy = "Write it as http://127.0.0.1:8080/v1"
-    check_address(settings.base_url, "--base-url", remedy, "OPENAI_API_KEY")

@@ -52,9 +52,14 @@ def number_sentences(parts: Sequence[PromptPart]) -> tuple[tuple[PromptPart, ...
     return tuple(numbered), tuple(sentences)
 
 
-def quotations(evidence: Sequence[str], shown: Shown) -> tuple[str, ...]:
-    """Return the evidence, with its sentence for each number of one; empty for other numbers."""
-    return tuple(_quotation(each, shown.sentences) for each in evidence)
+def quotations(evidence: Sequence[str], shown: Shown) -> list[str | None]:
+    """Return the passage that each evidence quotes, or the sentence whose number it is.
+
+    None for what stands in no text, for nothing, and for the number of no sentence.
+    """
+    texts = [_plain(text) for text in (*shown.texts, *shown.sentences)]
+    quotes = (_quotation(each, shown.sentences) for each in evidence)
+    return [quote if any(_is_in(quote, text) for text in texts) else None for quote in quotes]
 
 
 def _quotation(evidence: str, sentences: Sequence[str]) -> str:
@@ -63,20 +68,6 @@ def _quotation(evidence: str, sentences: Sequence[str]) -> str:
         return evidence
     number = int(match[1] or match[2])
     return sentences[number - 1] if 0 < number <= len(sentences) else ""
-
-
-def missing_evidence(evidence: Sequence[str], shown: Shown) -> list[str]:
-    """Return the evidence that no text holds: neither a passage of one nor a sentence's number."""
-    texts = [*shown.texts, *shown.sentences]
-    found = quotations(evidence, shown)
-    missing = set(missing_quotes(found, texts))
-    return [each for each, quote in zip(evidence, found, strict=True) if quote in missing]
-
-
-def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the quotes that are in no text; an empty one is in none."""
-    plain = [_plain(text) for text in texts]
-    return [quote for quote in quotes if not any(_is_in(quote, text) for text in plain)]
 
 
 def _plain(text: str) -> str:

@@ -13,15 +13,16 @@ output = 10.0
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jinja2
+from annotated_types import Ge, Interval
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from goldpan.annotation.review.quotes import Shown, number_sentences
@@ -32,7 +33,7 @@ from goldpan.core.settings.file import read_toml
 from goldpan.llm.answer_text import find_objects
 from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import cut, fence_code, fenced
-from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
+from goldpan.llm.settings import EndpointSettings, load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,15 @@ class ReviewSettings(EndpointSettings):
     cannot copy wrongly. Changes of code bear no numbers."""
     bounded_schema: bool = False
     """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
-    agreement: float = 1.0
+    agreement: Annotated[float, Interval(ge=0, le=1)] = 1.0
     """The share of votes that a verdict needs; otherwise people decide."""
-    confidence: float = 0.0
+    confidence: Annotated[float, Interval(ge=0, le=1)] = 0.0
     """The minimum confidence of a vote; one below it counts as unsure."""
-    limit: int | None = None
+    limit: Annotated[int, Ge(0)] | None = None
     """At most this many subjects of each kind per repository, drawn by hash."""
 
     def __post_init__(self) -> None:
-        check_endpoint(self)
-        check_least(self, {"limit": 0})
-        for name in ("agreement", "confidence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
+        super(ReviewSettings, self).__post_init__()  # a class with slots is another by now
         if "discussion" in self.subjects:
             raise UsageError(
                 "Models review issues and pairs; the answer to a discussion was accepted by people",
@@ -195,49 +192,30 @@ class ReviewPrompt:
     """The instructions to a model for a case."""
 
     name: str
-    version: int
-    """Raised with each change of the rubric."""
+    label: str
+    """Its name, version and content in one word."""
     reasons: Mapping[str, str]
     """The codes for dropping, with their meanings."""
     names_reply: bool
     """True where the model names the reply that answers, by its number."""
-    digest: str
-    """The digest of rubric and template, which shows a change without a new version."""
-    rubric: Mapping[str, object]
-    template: jinja2.Template
-
-    @property
-    def label(self) -> str:
-        """The prompt's name, version and content in one word."""
-        return f"{self.name}@{self.version}-{self.digest}"
-
-    def instructions(self, code: str, *, numbered: bool = False) -> str:
-        """Return the text of the system message; `code` marks the fences of the data.
-
-        With `numbered`, evidence is asked for by the numbers of sentences.
-        """
-        return self.template.render(**self.rubric, code=code, numbered=numbered)
+    instructions: Callable[..., str]
+    """Returns the system message. `code` marks the fences of the data; with `numbered`, evidence is
+    asked for by the numbers of sentences."""
 
 
 @cache
 def load_prompt(name: str) -> ReviewPrompt:
     """Return a prompt that ships with Goldpan or is a plugin's; raises `UsageError`."""
     rubric = read_toml(_RUBRICS.find(name))
-    template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(  # noqa: S701 - plain text, no HTML
-        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    text = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
+    template = jinja2.Template(  # plain text, no HTML
+        text, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     values = rubric.values
-    digest = hashlib.sha256(f"{rubric.text}\0{template}".encode()).hexdigest()[:12]
-    return ReviewPrompt(
-        name,
-        int(values["version"]),
-        values["reasons"],
-        "reply" in values,
-        digest,
-        values,
-        environment.from_string(template),
-    )
+    digest = hashlib.sha256(f"{rubric.text}\0{text}".encode()).hexdigest()[:12]
+    label = f"{name}@{int(values['version'])}-{digest}"
+    render = partial(template.render, {"numbered": False, **values})
+    return ReviewPrompt(name, label, values["reasons"], "reply" in values, render)
 
 
 def make_request(
@@ -257,7 +235,7 @@ def make_request(
         bounded=settings.bounded_schema,
         sentences=len(sentences),
     )
-    instructions = prompt.instructions(code, numbered=bool(sentences))
+    instructions = prompt.instructions(code=code, numbered=bool(sentences))
     body: dict[str, Any] = {
         "model": model,
         "messages": [

@@ -63,7 +63,8 @@ def write_reviews(
     text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
     metadata = {INPUTS_KEY: inputs, _REVIEWERS_KEY: text}
     replace_tables(workspace, {path: (VERDICTS, VERDICTS.ordered(table))}, repo, metadata)
-    write_answers(path, seals)
+    # Two runs that ask the same give the same verdicts, but not at the same time.
+    write_lineage(path.parent, path.stem, seals, [path])
 
 
 def read_reviewers(
@@ -73,14 +74,6 @@ def read_reviewers(
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
     return dict(orjson.loads(text)) if text else {}
-
-
-def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
-    """Record the answers on which a file's verdicts rest, in ``PROFILE.llm.json`` beside it.
-
-    Two runs that ask the same give the same verdicts, but not at the same time.
-    """
-    write_lineage(path.parent, path.stem, seals, [path])
 
 
 def lost_answers(workspace: WorkspaceLayout, path: Path) -> tuple[Path, str] | None:

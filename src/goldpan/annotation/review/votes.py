@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.annotation.review.quotes import Shown, missing_evidence, quotations
+from goldpan.annotation.review.quotes import Shown, quotations
 from goldpan.annotation.review.request import (
     ReviewAnswer,
     ReviewPrompt,
@@ -131,9 +131,9 @@ def _decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -
         shown, answer = winners[0]
         codes = Counter(answer.reasons[0] for _, answer in winners if answer.reasons)
         reason = min(codes, key=lambda code: (-codes[code], code), default="unexplained")
-        return False, reason, value, line(quotations(answer.evidence, shown)[0])
+        return False, reason, value, line(quotations(answer.evidence, shown)[0] or "")
     shown, answer = next(each for each in winners if (each[1].reply or 0) == reply)
-    quote = line(quotations(answer.evidence, shown)[0])
+    quote = line(quotations(answer.evidence, shown)[0] or "")
     evidence = comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote
     return True, None, value, evidence
 
@@ -165,7 +165,8 @@ def _lacks_evidence(shown: Shown, answer: ReviewAnswer) -> str | None:
         return None
     if not answer.evidence:
         return "quotes nothing"
-    missing = missing_evidence(answer.evidence, shown)
+    found = zip(answer.evidence, quotations(answer.evidence, shown), strict=True)
+    missing = [each for each, quote in found if quote is None]
     return f"quotes: {missing[0]}" if missing else None
 
 

@@ -46,7 +46,8 @@ class ExportedAnswer(msgspec.Struct, frozen=True):
     was_cancelled: bool
     completed_by: int | dict[str, Any] | None
     lead_time: float | None
-    result: list[Any]
+    result: Any
+    """A list; null where a program answered with nothing."""
     created_at: datetime
     updated_at: datetime
 
@@ -122,9 +123,10 @@ def read_export(path: Path) -> Iterator[ExportedTask]:
     errors = (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError, ijson.JSONError)
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            for task in ijson.items(
-                io.BufferedReader(stream), "item", use_float=True, multiple_values=True
-            ):
+            content = io.BufferedReader(stream)
+            if not content.peek(1).lstrip().startswith(b"["):
+                raise ValueError("it is no list of tasks")
+            for task in ijson.items(content, "item", use_float=True, multiple_values=True):
                 yield msgspec.convert(task, ExportedTask)
     except errors as error:
         raise ExportError(str(error)) from None

@@ -24,10 +24,6 @@ class StudioError(GoldpanError):
     """Label Studio or what is stored of it is missing, refuses, or is not as expected."""
 
 
-class StudioMissingError(StudioError):
-    """The server does not have what was asked for."""
-
-
 class StudioFaultError(StudioError):
     """The server fails at what was asked for."""
 
@@ -140,7 +136,7 @@ class Studio(AbstractContextManager["Studio"]):
         return numbers[0]
 
     def project(self, number: int) -> ServerProject:
-        """Return a project; raises `StudioMissingError` where it is gone."""
+        """Return a project."""
         with self._telling():
             return _checked(self._sdk.projects.get(number), ServerProject)
 
@@ -277,7 +273,7 @@ class Studio(AbstractContextManager["Studio"]):
                 "the organization allows legacy tokens"
             )
         elif status == 404:
-            problem, kind = f"{server} has no {self._path}", StudioMissingError
+            problem = f"{server} has no {self._path}"
             remedy = "Check that the address is right and that nobody deleted the project there"
         elif status >= 500:
             kind = StudioFaultError

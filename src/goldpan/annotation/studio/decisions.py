@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -165,9 +166,12 @@ def read_decisions(workspace: WorkspaceLayout, name: str) -> Iterator[Decision]:
     yield from _stored(_decided_project(workspace, name))
 
 
+def _file(project: Project) -> Path:
+    return project.table(_FILE, DECISIONS, f"Nothing was pulled of the project {project.name}")
+
+
 def _stored(project: Project) -> Iterator[Decision]:
-    lacking = f"Nothing was pulled of the project {project.name}"
-    with open_file(project.table(_FILE, DECISIONS, lacking)) as file:
+    with open_file(_file(project)) as file:
         for batch in file.iter_batches(_AT_ONCE):
             for row in batch.to_pylist():
                 yield Decision(
@@ -208,6 +212,17 @@ def adjudication_name(name: str) -> str:
     return f"{name}-adjudication"
 
 
+_DISPUTED = """
+SELECT answers.* FROM answers JOIN read_parquet($path) AS decided USING (subject_id)
+WHERE counts AND (
+    how IN ('conflict', 'adjudicated')
+    OR $doubts AND how = 'agreed'
+    AND subject_id IN (SELECT subject_id FROM answers WHERE counts AND doubt)
+)
+ORDER BY subject_id
+"""
+
+
 def adjudicate(
     workspace: WorkspaceLayout,
     server: Server,
@@ -221,23 +236,14 @@ def adjudicate(
     `doubts` adds subjects on which people agree but somebody was in doubt. Raises `UsageError`
     where there is nothing to decide, and for another server, whose accounts are others.
     """
-    project = open_project(workspace, name)
+    project = _decided_project(workspace, name)
     with Studio(server) as studio:
         check_server(project, studio)
     form = form_of(project)
-    hows = ("conflict", "adjudicated", "agreed") if doubts else ("conflict", "adjudicated")
-    found = {each.key.subject_id: each for each in read_decisions(workspace, name)}
-    found = {subject: each for subject, each in found.items() if each.how in hows}
-    given: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    undecided: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     with asking(workspace, project, form.decides) as database:
-        for answer in rows(database, "FROM answers WHERE counts"):
-            if answer["subject_id"] in found:
-                given[answer["subject_id"]].append(answer)
-    undecided = {
-        subject: answers
-        for subject, answers in sorted(given.items())
-        if found[subject].how != "agreed" or any(answer["doubt"] for answer in answers)
-    }
+        for answer in rows(database, _DISPUTED, path=str(_file(project)), doubts=doubts):
+            undecided[answer["subject_id"]].append(answer)
     if not undecided:
         raise UsageError(
             f"The project {name} holds no conflict", "Pull again when more is annotated"

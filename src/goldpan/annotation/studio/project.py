@@ -27,7 +27,7 @@ from typing import TypeVar
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioMissingError
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, check_form, parse
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
 from goldpan.core.schemas import TableSchema
@@ -185,14 +185,10 @@ def check_server(project: Project, studio: Studio) -> Project:
     Raises `UsageError` where the project lives on another server, `StudioError` for an old one.
     """
     studio.check_version()
+    found = studio.project(project.number)
     if studio.url == project.facts.url:
-        studio.project(project.number)
         return project
-    try:
-        found = studio.project(project.number)
-    except StudioMissingError:
-        found = None
-    if found is None or project.facts.key not in (found.description or ""):
+    if project.facts.key not in (found.description or ""):
         raise UsageError(
             f"The project {project.name} lives on {project.facts.url}, not {studio.url}",
             "Give that address with --url",
@@ -289,8 +285,9 @@ def read_labels(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def write_labels(project: Project, labels: Mapping[str, tuple[str, ...]]) -> None:
-    """Keep datasets' labels."""
-    write_whole(project.path("given.jsonl"), mask(orjson.dumps(labels) + b"\n"))
+    """Keep datasets' labels, where there are some."""
+    if labels:
+        write_whole(project.path("given.jsonl"), mask(orjson.dumps(labels) + b"\n"))
 
 
 class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):

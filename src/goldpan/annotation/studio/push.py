@@ -174,25 +174,27 @@ def push(
         there, removed = _subjects(studio, project.number)
         labels = read_labels(project)
         known = added = 0
-        with reporter.task(f"{name}: tasks", 0) as progress:
-            for batch in _batches(tasks):
-                given = {task.key.subject_id: task.dataset_labels for task in batch}
-                given = {subject: each for subject, each in given.items() if each}
-                if not given.items() <= labels.items():
-                    labels |= given
-                    write_labels(project, labels)
-                new = {
-                    task.key.subject_id: {"data": task.data()}
-                    for task in batch
-                    if task.key.subject_id not in there
-                }
-                there |= new.keys()
-                known += len(batch) - len(new)
-                if new:
-                    progress.extend(len(new))
-                    studio.import_tasks(project.number, list(new.values()))
-                    added += len(new)
-                    progress.advance(len(new))
+        try:
+            with reporter.task(f"{name}: tasks", 0) as progress:
+                for batch in _batches(tasks):
+                    subjects = {task.key.subject_id: task for task in batch}
+                    labels |= {
+                        subject: task.dataset_labels
+                        for subject, task in subjects.items()
+                        if task.dataset_labels
+                    }
+                    new = [
+                        {"data": subjects[each].data()} for each in subjects if each not in there
+                    ]
+                    there |= subjects.keys()
+                    known += len(batch) - len(new)
+                    if new:
+                        progress.extend(len(new))
+                        studio.import_tasks(project.number, new)
+                        added += len(new)
+                        progress.advance(len(new))
+        finally:
+            write_labels(project, labels)
     seconds = time.monotonic() - started
     return PushResult(name, project.page, added, known, removed, seconds)
 

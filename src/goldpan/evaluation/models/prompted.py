@@ -248,7 +248,10 @@ def _planner(
     store: ResponseStore, requests: Requests, rows: pa.Table, dialect: Dialect | None = None
 ) -> Planner[PromptRow, str]:
     return Planner(
-        store, requests.asking, lambda: map(requests.question, _row_dicts(rows)), dialect
+        store,
+        requests.asking,
+        lambda: map(requests.question, _row_dicts(rows)),
+        dialect or Dialect(),
     )
 
 

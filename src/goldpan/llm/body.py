@@ -1,0 +1,56 @@
+"""What an endpoint wrote: JSON, or the events of one that streams though it was not asked to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+
+def read_json(text: bytes) -> Any:
+    """Return what stands in JSON, None where it is none.
+
+    It may hold half a character, as where a token was cut, or a number that is none.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        found = json.loads(
+            text.decode("utf-8-sig", "replace"), strict=False, parse_constant=lambda _: None
+        )
+        return orjson.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_body(body: bytes) -> Any:
+    """Return a reply's JSON, which comments may precede; events are joined into one reply.
+
+    Events that break off end for the reason "abort".
+    """
+    if (plain := read_json(body)) is not None:
+        return plain
+    lines = body.decode("utf-8-sig", "replace").splitlines()
+    events = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
+    if not events:
+        return read_json("\n".join(line for line in lines if not line.startswith(":")).encode())
+    reply: dict[str, Any] = {}
+    message: dict[str, str] = {}
+    finish = "" if "[DONE]" in events else "abort"
+    for event in events:
+        if not isinstance(chunk := read_json(event.encode()), dict):
+            continue
+        reply |= {name: value for name, value in chunk.items() if value is not None}
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            continue
+        finish = choice.get("finish_reason") or finish
+        delta = choice.get("delta")
+        for name, text in delta.items() if isinstance(delta, dict) else ():
+            if isinstance(text, str):
+                message[name] = message.get(name, "") + text
+    return reply | {"choices": [{"message": message, "finish_reason": finish}]}
