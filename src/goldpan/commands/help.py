@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _WIDEST, _LEFT = 100, 28
 """Columns of help, and of what stands on its left."""
+_DASHES = ("\u2013", "\u2014", "\u2212")
+"""What programs for texts make of two hyphens."""
 _ALIKE = 0.78
 """How like an option's name a word has to be that is taken for it."""
 
@@ -46,6 +48,9 @@ def misuse(
         case cyclopts.UnknownCommandError():
             return _no_command(error, " ".join(words), every)
         case cyclopts.UnusedCliTokensError(unused_tokens=[word, *_]):
+            if word.startswith(_DASHES):
+                written = f"--{word.lstrip(''.join(_DASHES))}"
+                return UsageError(f"{word!r} begins with no hyphen", f"Write {written}")
             if error.target and "repos" in inspect.signature(error.target).parameters:
                 with suppress(UsageError):  # which it is where the word names no repository
                     remedy = f"Write --repo {repository_name(word)}"

@@ -40,7 +40,7 @@ from goldpan.plan.initial import init
 from goldpan.workspace.building import apply_edit, contamination, diff, recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group as Methods
-from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
+from goldpan.workspace.options import AS_OPTIONS, declared, refuse_empty_paths, summary_of
 from goldpan.workspace.workspace import Workspace
 
 EVERYWHERE = Group("Workspace and output", sort_key=98)
@@ -182,6 +182,7 @@ def run_words(words: Sequence[str]) -> int:
         default_parameter=AS_OPTIONS,
         help_format="plaintext",
         result_action="return_value",
+        config=refuse_empty_paths,
         suppress_keyboard_interrupt=False,  # which ends as cli.py says
     )
     app.meta.help_flags = ()

@@ -8,7 +8,7 @@ A method's signature and its docstring declare a command. Parameters before ``*`
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import (
     get_type_hints,
 )
 
-from cyclopts import App, Parameter
+from cyclopts import App, Argument, Parameter
 from cyclopts.token import Token
 from cyclopts.validators import Number
 from docstring_parser.google import parse
@@ -63,6 +63,13 @@ def _settings(_: type, tokens: Sequence[Token]) -> dict[str, Any]:
 
 def _paths(_: type, tokens: Sequence[Token]) -> list[Path]:
     return [Path(token.value) for token in tokens]
+
+
+def refuse_empty_paths(_app: App, _words: Sequence[str], arguments: Iterable[Argument]) -> None:
+    """Raise `UsageError` for an empty path, of a variable that is not set: it is no folder."""
+    for argument in arguments:
+        if Path in _members(argument.hint) and any(not token.value for token in argument.tokens):
+            raise UsageError(f"{argument.name} is empty", "Give a path, or leave it out")
 
 
 def shown_default(value: Any) -> str | None:
