@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from goldpan._version import __version__
-from goldpan.commands.help import HelpText, misuse
+from goldpan.commands.help import HelpText, misuse, refuse_empty_paths
 from goldpan.core.errors import UsageError
 from goldpan.core.log import LogFormat, is_json, start_log
 from goldpan.core.plugins.loading import added_names, find, names_of, source_of, use
@@ -40,7 +40,7 @@ from goldpan.plan.initial import init
 from goldpan.workspace.building import apply_edit, contamination, diff, recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group as Methods
-from goldpan.workspace.options import AS_OPTIONS, declared, refuse_empty_paths, summary_of
+from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
 from goldpan.workspace.workspace import Workspace
 
 EVERYWHERE = Group("Workspace and output", sort_key=98)
