@@ -6,10 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import goldpan
@@ -135,7 +137,7 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         lab.build("question-answering")
     with pytest.raises(goldpan.UsageError, match=r"'qaa' \(did you mean qa\?\)"):
         lab.build("qaa")
-    with pytest.raises(goldpan.UsageError, match="code-edit has no option 'answer'"):
+    with pytest.raises(goldpan.UsageError, match=r"Build\.code_edit: the key answer is unknown"):
         lab.build("code-edit", answer="first")
     with pytest.raises(goldpan.UsageError, match="There is no workspace"):
         goldpan.Workspace(tmp_path / "nowhere").check()
@@ -220,6 +222,45 @@ def test_a_dataset_on_the_hub_is_loaded(
     assert "or give the directory of a dataset on this machine" in gone
 
 
+WRONG: Mapping[str, tuple[Callable[[Any], object], str]] = {
+    "an option's name": (lambda lab: lab.filter(limt=3), "Workspace.filter: the key limt is unk"),
+    "two names": (
+        lambda lab: lab.filter(profle=1, lst=1),
+        "the key profle is unknown (did you mean",
+    ),
+    "a limit": (lambda lab: lab.build.qa(limit=0), "Build.qa: limit: Input should be greater than"),
+    "a number": (lambda lab: lab.build.qa(limit="x"), "Build.qa: limit: Input should be a valid"),
+    "a choice": (
+        lambda lab: lab.evaluate.compare(approach="bayes"),
+        "Evaluate.compare: approach: Input should be 'calibrated', 'bayesian', 'frequentist'",
+    ),
+    "a list": (lambda lab: lab.funnel(["a/b"]), "Workspace.funnel: repos[0]: Input should be"),
+    "nothing": (lambda lab: lab.filter(profile=None), "Workspace.filter: profile: Input should"),
+    "a subject": (lambda lab: lab.why(12), "Workspace.why: subject: Input should be a valid str"),
+    "settings": (lambda lab: lab.filter(settings="a=1"), "settings: it is not a table"),
+    "a group": (lambda lab: lab.filter(execution="ray"), "Workspace.filter: execution is no Exec"),
+    "workers": (lambda lab: lab.filter(workers=-2), "workers: Input should be greater than or eq"),
+    "a call": (lambda lab: lab.mine("a/b", include="wiki"), "Mine: include: Input should be"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_values_that_a_method_cannot_take_are_told(kind: str, tmp_path: Path) -> None:
+    call, said = WRONG[kind]
+    lab: Any = goldpan.Workspace(tmp_path)
+    with pytest.raises(goldpan.UsageError) as raised:
+        call(lab)
+    assert said in str(raised.value)
+
+
+def test_values_of_numpy_and_texts_of_numbers_are_taken(lab: goldpan.Workspace) -> None:
+    build: Any = lab.build.qa
+    for limit in (np.int64(3), "3"):
+        assert len(build(limit=limit, output=lab.path / "few")) == 3
+    names: Any = np.array([TASK])
+    assert {run.task for run in lab.evaluate.score(task=names)} == {TASK}
+
+
 def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -> None:
     gold = lab.path / "reports.csv"
     gold.write_text("a,b\n1,2,3\n", encoding="utf-8")
@@ -230,7 +271,7 @@ def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -
     with pytest.raises(goldpan.UsageError, match="there is no table '99'"):
         lab.reproduce("selu", table="99")
     wrong: Any = "frist"
-    with pytest.raises(goldpan.UsageError, match=r"no choice of an answer .frist. \(did you mean"):
+    with pytest.raises(goldpan.UsageError, match=r"Build\.qa: answer: Input should be 'best'"):
         lab.build("qa", answer=wrong)
     with pytest.raises(goldpan.UsageError, match=r"no format .frist.. Choose swe-bench"):
         lab.dataset("qa").export(to=wrong)

@@ -242,6 +242,12 @@ def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path)
         ("build qa --source wiki", 'Choose from: "issues", "discussions"'),
         ("build qa --limit 0", 'Invalid value "0" for --limit. Must be >= 1'),
         ("why a b", "'b' is one word too many. Run goldpan why -h for help."),
+        ("build qa –limit 3", "'–limit' begins with no hyphen. Write --limit."),
+        ("build qa —limit=3", "'—limit=3' begins with no hyphen. Write --limit=3."),
+        ("build qa --output=", "--output is empty. Give a path, or leave it out."),
+        ("status --workspace=", "--workspace is empty. Give a path, or leave it out."),
+        ("--workspace= status", "--workspace is empty. Give a path, or leave it out."),
+        ("build qa --gold a.csv --gold=", "--gold is empty. Give a path, or leave it out."),
     ],
 )
 def test_a_mistake_is_told_with_what_helps(tmp_path: Path, words: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 from goldpan import Execution, RowOptions, Workspace
 from goldpan.core.values import LOCAL
 from goldpan.plan.file import dataset_of
-from goldpan.workspace.options import flat, options_of
+from goldpan.workspace.options import checked, options_of
 from tests.invoking import typed
 
 
@@ -28,11 +29,11 @@ ROWS = RowOptions()
 
 
 def test_a_method_takes_the_fields_of_its_groups_of_options() -> None:
-    @flat
-    def method(*, rows: RowOptions = ROWS, execution: Execution = LOCAL) -> object:
+    @checked
+    def method(self: object, *, rows: RowOptions = ROWS, execution: Execution = LOCAL) -> object:
         return rows, execution
 
-    given: Any = method
+    given: Any = partial(method, None)
     assert given(limit=9, workers=2) == (RowOptions(limit=9), Execution(workers=2))
     assert given(rows=RowOptions(seed=1), limit=9) == (RowOptions(seed=1, limit=9), LOCAL)
 

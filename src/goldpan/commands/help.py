@@ -6,17 +6,18 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cyclopts
 
 from goldpan.core.errors import UnknownNameError, UsageError, ask, choices, question, suggested
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, repository_name
-from goldpan.workspace.options import placeholder, single_type
+from goldpan.workspace.options import members_of, placeholder, single_type
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _WIDEST, _LEFT = 100, 28
 """Columns of help, and of what stands on its left."""
+_DASHES = ("\u2013", "\u2014", "\u2212")
+"""What programs for texts make of two hyphens."""
 _ALIKE = 0.78
 """How like an option's name a word has to be that is taken for it."""
 
@@ -46,6 +49,9 @@ def misuse(
         case cyclopts.UnknownCommandError():
             return _no_command(error, " ".join(words), every)
         case cyclopts.UnusedCliTokensError(unused_tokens=[word, *_]):
+            if word.startswith(_DASHES):
+                written = f"--{word.lstrip(''.join(_DASHES))}"
+                return UsageError(f"{word!r} begins with no hyphen", f"Write {written}")
             if error.target and "repos" in inspect.signature(error.target).parameters:
                 with suppress(UsageError):  # which it is where the word names no repository
                     remedy = f"Write --repo {repository_name(word)}"
@@ -70,6 +76,15 @@ def misuse(
         case cyclopts.ValidationError() if isinstance(error.value, (list, tuple)):
             error.value = ", ".join(map(str, error.value))
     return UsageError(str(error).rstrip("."), remedy)
+
+
+def refuse_empty_paths(
+    _app: cyclopts.App, _words: Sequence[str], arguments: Iterable[cyclopts.Argument]
+) -> None:
+    """Raise `UsageError` for an empty path, of a variable that is not set: it is no folder."""
+    for argument in arguments:
+        if Path in members_of(argument.hint) and any(not token.value for token in argument.tokens):
+            raise UsageError(f"{argument.name} is empty", "Give a path, or leave it out")
 
 
 def _no_command(

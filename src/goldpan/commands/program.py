@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from goldpan._version import __version__
-from goldpan.commands.help import HelpText, misuse
+from goldpan.commands.help import HelpText, misuse, refuse_empty_paths
 from goldpan.core.errors import UsageError
 from goldpan.core.log import LogFormat, is_json, start_log
 from goldpan.core.plugins.loading import added_names, find, names_of, source_of, use
@@ -182,6 +182,7 @@ def run_words(words: Sequence[str]) -> int:
         default_parameter=AS_OPTIONS,
         help_format="plaintext",
         result_action="return_value",
+        config=refuse_empty_paths,
         suppress_keyboard_interrupt=False,  # which ends as cli.py says
     )
     app.meta.help_flags = ()

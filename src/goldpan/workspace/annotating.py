@@ -13,7 +13,14 @@ from goldpan.core.result import Results, blocks_of
 from goldpan.core.values import Count, Positive, file_paths, several
 from goldpan.workspace.dataset import dataset_directory, find_dataset
 from goldpan.workspace.opening import Group
-from goldpan.workspace.options import DatasetName, Project, Projects, Rows, StudioUrl
+from goldpan.workspace.options import (
+    DatasetName,
+    Project,
+    Projects,
+    Rows,
+    StudioUrl,
+    checked_methods,
+)
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.answers import Progress
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from goldpan.evaluation.label_errors import LabelErrors
 
 
+@checked_methods
 class Annotate(Group):
     """Send rows to annotators in Label Studio, and collect their answers."""
 

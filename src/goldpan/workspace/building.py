@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MethodType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import cyclopts
 from cyclopts import Parameter
 
-from goldpan.core.errors import DatasetError, UsageError, choices, suggested
+from goldpan.core.errors import DatasetError
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
-from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.values import LOCAL, Count, Execution, Positive, file_paths, several
 from goldpan.workspace.dataset import Dataset, find_dataset, table_path
 from goldpan.workspace.opening import Group, OpenWorkspace, choose_profile
-from goldpan.workspace.options import DatasetName, DatasetNames, Names, call, flat, options_of
+from goldpan.workspace.options import (
+    DatasetName,
+    DatasetNames,
+    Names,
+    call,
+    checked,
+    checked_methods,
+)
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied
@@ -86,9 +92,10 @@ def _family(name: str, about: str, example: str = "") -> Callable[..., Dataset]:
         )
     build_family.__name__ = name.replace("-", "_")
     build_family.__qualname__ = f"Build.{build_family.__name__}"
-    return flat(build_family)
+    return build_family
 
 
+@checked_methods
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
@@ -98,17 +105,9 @@ class Build(Group):
         A plugin's family takes the options of `code_edit`, unless it has its own.
         """
         method = builder_method(self, family)
-        known = [option.name for option in options_of(method) if option.name != "repos"]
-        for name in options:
-            if name not in {*known, "execution"}:
-                raise UsageError(
-                    f"{family} has no option {name!r}{suggested(name, known)}",
-                    f"It has {choices(known)}",
-                )
         built: Dataset = call(self.lab, method, {**options, "repos": repos} if repos else options)
         return built
 
-    @flat
     def qa(
         self,
         *repos: str,
@@ -131,13 +130,7 @@ class Build(Group):
                 replies, or the reply that the required review question-answer names.
                 (default: as the profile says)
         """
-        if answer not in (None, *get_args(Answer)):
-            raise unknown_name("choice of an answer", answer, get_args(Answer))
-        sources = several(source)
-        for name in sources:
-            if name not in get_args(Source):
-                raise unknown_name("source of questions", name, get_args(Source))
-        return self._build("qa", repos, rows, execution, answer=answer, sources=sources)
+        return self._build("qa", repos, rows, execution, answer=answer, sources=several(source))
 
     fault_localization = _family(
         "fault-localization",
@@ -172,8 +165,6 @@ class Build(Group):
         from goldpan.report.health import find_audited
 
         lab, output, since = self.lab, rows.output, rows.since
-        if rows.texts not in get_args(Texts):
-            raise unknown_name("choice of texts", rows.texts, get_args(Texts))
         lab.settings.trust.require("plugins")
         recipe, plan = find_recipe(family), SplitPlan.parse(rows.split, rows.seed)
         layout, names, profile = choose_profile(lab, repos, rows.profile, rows.rules)
@@ -212,7 +203,7 @@ def builder_method(build: Build, family: str) -> Callable[..., Dataset]:
     if family in _OWN and own is not None:
         return own
     if (builder := find_builder(family)) is not None:
-        return MethodType(imported(builder.operation), build.lab)
+        return MethodType(checked(imported(builder.operation)), build.lab)
     find_recipe(family, names_of("builder"))
     return recipe_method(build, family)
 
@@ -222,7 +213,7 @@ def recipe_method(build: Build, family: str) -> Callable[..., Dataset]:
     from goldpan.builders.recipes import find_recipe
 
     title = find_recipe(family).family.title
-    return MethodType(_family(family, f"Build a dataset of a plugin: {title}."), build)
+    return MethodType(checked(_family(family, f"Build a dataset of a plugin: {title}.")), build)
 
 
 def datasets(self: OpenWorkspace) -> list[Dataset]:

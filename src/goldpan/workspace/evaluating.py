@@ -25,7 +25,7 @@ from goldpan.workspace.options import (
     Rows,
     Seeds,
     TaskNames,
-    flat,
+    checked_methods,
 )
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
+@checked_methods
 class Evaluate(Group):
     """Score models on tasks; predictions are stored, and metrics are computed from them alone."""
 
-    @flat
     def run(
         self,
         *,

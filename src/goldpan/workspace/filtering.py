@@ -13,7 +13,7 @@ from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 from goldpan.workspace.dataset import find_dataset, table_path
 from goldpan.workspace.opening import Group, OpenWorkspace, choose_profile, paired_layout
-from goldpan.workspace.options import Changes, DatasetName, Profile, Rules, flat
+from goldpan.workspace.options import Changes, DatasetName, Profile, Rules
 
 if TYPE_CHECKING:
     from goldpan.annotation.review.calibration import Calibration
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from goldpan.workspace.dataset import Dataset
 
 
-@flat
 def filter(
     self: OpenWorkspace,
     *repos: str,
@@ -176,7 +175,6 @@ def review(
     return run_review(layout, names, chosen, reviewing, self.reporter, dry_run=dry_run)
 
 
-@flat
 def verify(
     self: OpenWorkspace,
     dataset: DatasetName,
@@ -219,7 +217,6 @@ def verify(
     return replace(proved, dataset=str(opened.path), choice=build_options(opened.path))
 
 
-@flat
 def resolved(
     self: Group,
     dataset: DatasetName,
@@ -296,7 +293,6 @@ def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
     return rows
 
 
-@flat
 def audit(
     self: OpenWorkspace,
     dataset: DatasetName,

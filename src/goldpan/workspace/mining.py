@@ -17,7 +17,7 @@ from goldpan.core.result import Results
 from goldpan.core.settings.config import Included, Via, repository_name
 from goldpan.core.values import LOCAL, Execution
 from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
-from goldpan.workspace.options import Switch, flat
+from goldpan.workspace.options import Switch, checked_methods
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -56,10 +56,10 @@ class Asking:
 _AS_SET = Asking()
 
 
+@checked_methods
 class Mine(Group):
     """Mine repositories, or the events of all public ones from GH Archive."""
 
-    @flat
     def __call__(
         self,
         *repos: str,
@@ -141,7 +141,6 @@ class Mine(Group):
             found.append(outcome)
         return Results(found)
 
-    @flat
     def gharchive(
         self,
         *,
@@ -184,7 +183,6 @@ class Mine(Group):
         return mine_archive(settings, request, self.lab.reporter)
 
 
-@flat
 def normalize(
     self: OpenWorkspace, *repos: str, license: str | None = None, execution: Execution = LOCAL
 ) -> TableCounts:
@@ -250,7 +248,6 @@ def clone(
     )
 
 
-@flat
 def pair(
     self: OpenWorkspace, *repos: str, rules: str = "default", execution: Execution = LOCAL
 ) -> Results[PairResult]:

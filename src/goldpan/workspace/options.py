@@ -31,6 +31,7 @@ from cyclopts.validators import Number
 from docstring_parser.google import parse
 
 from goldpan.core.errors import UsageError
+from goldpan.core.settings.file import Source
 from goldpan.core.values import several
 from goldpan.workspace.dataset import Dataset, find_dataset
 from goldpan.workspace.opening import OpenWorkspace
@@ -38,7 +39,7 @@ from goldpan.workspace.opening import OpenWorkspace
 if TYPE_CHECKING:  # it takes long to import
     from annotated_types import Interval
 
-F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K")
 _DATASET = "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub."
 _FROM_PROGRAM = ("workspace", "progress")
 """Parameters that options of the program give."""
@@ -138,24 +139,68 @@ Switch = Annotated[bool, Parameter(negative_bool="no-")]
 """A flag that is on, or as a command finds, unless ``--no-NAME`` is given."""
 
 
-def flat(method: F) -> F:
-    """Have a method take the fields of its groups of options, too, as the command line gives them.
+def checked_methods(kind: type[K]) -> type[K]:
+    """Have all methods of a class that are commands, which have an example, be `checked`."""
+    for name, method in vars(kind).copy().items():
+        if inspect.isfunction(method) and "Example: " in (method.__doc__ or ""):
+            setattr(kind, name, checked(method))
+    return kind
 
-    So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`.
+
+@cache
+def checked(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a method refuse what it cannot take, and take the fields of its groups of options, too.
+
+    So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`. It raises `UsageError`.
     """
-    parameters = inspect.signature(method).parameters.values()
-    groups = {item.name: item.default for item in parameters if is_dataclass(item.default)}
-    group_of = {one.name: name for name, group in groups.items() for one in fields(group)}
+    taken = inspect.signature(method)
+    defaults = {name: item.default for name, item in taken.parameters.items()}
+    groups: dict[str, Any] = {name: one for name, one in defaults.items() if is_dataclass(one)}
 
     @wraps(method)
     def called(*words: Any, **options: Any) -> Any:
-        for name in options.keys() & group_of.keys():
-            group = group_of[name]
-            given = {name: options.pop(name)}
-            options[group] = replace(options.get(group, groups[group]), **given)
-        return method(*words, **options)
+        bound = taken.bind_partial(*words)
+        (_, *by_place), whole = bound.arguments, options.keys() & groups.keys()
+        where = f"{type(words[0]).__name__}.{method.__name__}".removesuffix(".__call__")
+        given = {name: bound.arguments[name] for name in by_place}
+        given |= {name: value for name, value in options.items() if name not in whole}
+        read = _read(called, given, where) if given else {}
+        for name in by_place:
+            bound.arguments[name] = read.pop(name)
+        for name, default in groups.items():
+            group: Any = options.get(name, default)
+            if type(group) is not type(default):
+                what = f"{type(default).__name__}(...)"
+                raise UsageError(f"{where}: {name} is no {what}", f"Give {name}={what}")
+            of_group = {one.name for one in fields(default)} & read.keys()
+            if of_group or name in whole:
+                read[name] = replace(group, **{one: read.pop(one) for one in of_group})
+        return method(*bound.args, **bound.kwargs, **read)
 
-    return called  # type: ignore[return-value]
+    return called
+
+
+def _read(method: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return values of options as their types; those of numpy and pandas are plain ones."""
+    plain = {
+        name: value.tolist() if hasattr(value, "tolist") else value
+        for name, value in values.items()
+    }
+    read = Source(where, plain).read(_model(method))
+    return {name: getattr(read, name) for name in values}
+
+
+@cache
+def _model(method: Callable[..., Any]) -> type[Any]:
+    from pydantic import ConfigDict, create_model
+
+    options: dict[str, Any] = {}
+    for option in _options_of(method, True):
+        one = option.limits is None or get_origin(option.typed) is tuple
+        options[option.name] = (option.hint if one else Annotated[option.hint, option.limits], None)
+    settings = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
+    model: type[Any] = create_model(method.__name__, __config__=settings, **options)
+    return model
 
 
 def declared(lab: OpenWorkspace | None, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -245,7 +290,7 @@ class Option:
     @property
     def is_mapping(self) -> bool:
         """True for settings by name, each ``KEY=VALUE`` on the command line."""
-        return any(get_origin(member) is Mapping for member in _members(self.hint))
+        return any(get_origin(member) is Mapping for member in members_of(self.hint))
 
     @property
     def is_required(self) -> bool:
@@ -312,7 +357,7 @@ def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, An
     given = dict(values)
     arguments = [option.name for option in options_of(method) if option.kind == "argument"]
     words = [given.pop(name) for name in arguments if name in given]
-    return declared(lab, flat(method))(*words, **given)
+    return declared(lab, method)(*words, **given)
 
 
 def summary_of(documented: object) -> str:
@@ -334,17 +379,17 @@ def single_type(hint: Any) -> Any:
     return get_args(typed)[0] if get_origin(typed) is tuple else typed
 
 
-def _members(hint: Any) -> list[Any]:
+def members_of(hint: Any) -> list[Any]:
     """Return the types of a union and of the unions in it, or the type itself, without None."""
     if get_origin(hint) is Annotated:
-        return _members(get_args(hint)[0])
+        return members_of(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):
-        return [inner for member in get_args(hint) for inner in _members(member)]
+        return [inner for member in get_args(hint) for inner in members_of(member)]
     return [] if hint is NoneType else [hint]
 
 
 def _typed(hint: Any) -> Any:
-    members = _members(hint)
+    members = members_of(hint)
     many = next((one for one in members if get_origin(one) in (Mapping, Sequence)), None)
     if many is None:
         return members[0]

@@ -10,7 +10,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import Files
+from goldpan.workspace.options import Files, checked_methods
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from goldpan.datasets.tasks.sources import SourceImport
 
 
+@checked_methods
 class Tasks(Group):
     """The tasks of a workspace: those that ship, a plugin's and one's own."""
 

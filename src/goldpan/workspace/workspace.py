@@ -26,6 +26,7 @@ from goldpan.workspace.dataset import find_dataset
 from goldpan.workspace.evaluating import Evaluate
 from goldpan.workspace.mining import Mine
 from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
+from goldpan.workspace.options import checked_methods
 from goldpan.workspace.tasks import Tasks
 from goldpan.workspace.tasks import import_ as import_source
 
@@ -57,6 +58,7 @@ class Setting(Result):
     source: str
 
 
+@checked_methods
 class Config(Group):
     """Show the settings in effect."""
 
@@ -100,6 +102,7 @@ def _shown(settings: Settings, name: str) -> str:
     return "" if value is None else str(value)
 
 
+@checked_methods
 class Workspace(OpenWorkspace):
     """A directory that holds what Goldpan mined and made, with a method for each stage.
 

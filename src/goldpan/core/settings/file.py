@@ -224,9 +224,10 @@ def _written(values: object, location: Location) -> Location:
     for part in location:
         if part == 0 and isinstance(values, Mapping):
             continue
-        values = _inside(values, part)
-        if values is None:
+        inside = _inside(values, part)
+        if inside is None and not (isinstance(values, Mapping) and part in values):
             break
+        values = inside
         written.append(part)
     return tuple(written)
 
