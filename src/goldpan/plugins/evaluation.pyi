@@ -6,6 +6,7 @@ from goldpan.evaluation.compare.methods import magnitude as magnitude
 from goldpan.evaluation.compare.question import ComparisonResult as ComparisonResult
 from goldpan.evaluation.compare.question import System as System
 from goldpan.evaluation.compare.result import FEWEST_TASKS as FEWEST_TASKS
+from goldpan.evaluation.compare.result import Comparison as Comparison
 from goldpan.evaluation.compare.score_files import Part as Part
 from goldpan.evaluation.compare.score_files import read_scores as read_scores
 from goldpan.evaluation.compare.scores import Floats as Floats

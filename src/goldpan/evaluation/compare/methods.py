@@ -101,7 +101,8 @@ def compare_by_name(
             " Compare by the answers to test rows (approach calibrated), or run more tasks"
         )
         approach: Approach = "bayesian" if method == "bayesian" else "frequentist"
-        return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), len(values)))
+        pairs = combinations(range(len(values)), 2)
+        return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), pairs))
     if method != "bayesian":
         result = autoranked(values, alpha=alpha, force_mode=_FORCED.get(method))
         return arrange(scores, _frequentist(values, result, alpha, method))
