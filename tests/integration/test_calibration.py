@@ -27,6 +27,7 @@ from goldpan.evaluation.compare.scores import (
     add_up,
     bins_of,
     gradients,
+    models_evidence,
     scipy_stats,
     score_matrix,
 )

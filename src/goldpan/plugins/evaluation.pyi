@@ -68,7 +68,6 @@ from goldpan.reproduce.data import MissingFileError as MissingFileError
 from goldpan.reproduce.data import other_content as other_content
 from goldpan.reproduce.data import read_text as read_text
 from goldpan.reproduce.prepare import prepared as prepared
-from goldpan.reproduce.printed import Value as Value
 from goldpan.reproduce.recipe import ModelRecipe as ModelRecipe
 from goldpan.reproduce.recipe import PaperRecipe as PaperRecipe
 from goldpan.reproduce.recipe import SourceFile as SourceFile
@@ -76,6 +75,7 @@ from goldpan.reproduce.recipe import SplitRecipe as SplitRecipe
 from goldpan.reproduce.recipe import StrictModel as StrictModel
 from goldpan.reproduce.recipe import TableRecipe as TableRecipe
 from goldpan.reproduce.recipe import TaskRecipe as TaskRecipe
+from goldpan.reproduce.recipe import Value as Value
 from goldpan.reproduce.recipe import read_list as read_list
 from goldpan.reproduce.runs import find_models as find_models
 from goldpan.reproduce.runs import model_of as model_of

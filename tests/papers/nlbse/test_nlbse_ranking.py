@@ -14,7 +14,7 @@ from goldpan.papers.nlbse.nlbse23 import (
     comment_score,
     issue_rule,
 )
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 
 SUPPORT = {"bug": 74_781, "feature": 52_797, "question": 8_490, "documentation": 6_252}
 PRINTED = {table.key: table for table in find_recipe("nlbse23").tables}
