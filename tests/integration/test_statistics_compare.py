@@ -122,7 +122,7 @@ def test_the_same_input_gives_the_same_bytes(
     first, second = (orjson.dumps(json_data(one), option=orjson.OPT_SORT_KEYS) for one in made)
     assert first == second
     read = json.loads(first)
-    assert read["schema"] == 4
+    assert read["schema"] == 5
     assert read["test"]["approach"] == method
     json.dumps(json_data(made[0]), allow_nan=False)
 

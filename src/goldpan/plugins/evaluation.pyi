@@ -1,7 +1,6 @@
 from goldpan.evaluation.compare.methods import autoranked as autoranked
 from goldpan.evaluation.compare.methods import cohen_d as cohen_d
 from goldpan.evaluation.compare.methods import compare_by_name as compare_by_name
-from goldpan.evaluation.compare.methods import degradation as degradation
 from goldpan.evaluation.compare.methods import magnitude as magnitude
 from goldpan.evaluation.compare.question import ComparisonResult as ComparisonResult
 from goldpan.evaluation.compare.question import System as System
