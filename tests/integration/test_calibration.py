@@ -27,7 +27,7 @@ from goldpan.evaluation.compare.scores import (
     add_up,
     bins_of,
     gradients,
-    model_evidence,
+    models_evidence,
     scipy_stats,
     score_matrix,
 )
@@ -145,9 +145,8 @@ def test_better_models_are_found() -> None:
 def evidence(right: Floats, task: str = "t") -> TaskEvidence:
     """Return answers that are right or not, models x rows, as evidence on accuracy."""
     rows = right.shape[1]
-    models = {
-        f"m{at}": model_evidence(row[None, :, None], mean_of(rows)) for at, row in enumerate(right)
-    }
+    own = models_evidence(right[:, None, :, None], mean_of(rows))
+    models = {f"m{at}": one for at, one in enumerate(own)}
     return TaskEvidence(task, task, "rows", rows, rows, np.arange(rows), models, mean_of(rows))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError
 from goldpan.reproduce.data import DataFolder, MissingFileError
-from goldpan.reproduce.recipe import find_recipe, recipe_names
+from goldpan.reproduce.finding import find_recipe, recipe_names
 from tests.invoking import invoke
 from tests.places import ROOT
 from tests.reproducing import SCORES, cells, reproduce, write_data, write_recipe

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.reproduce.cells import from_print
-from goldpan.reproduce.printed import Figure
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.recipe import Figure, TableRecipe
 from tests.reproducing import cells, reproduce_tables
 
 SCORES = TableRecipe(

@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError
 from goldpan.reproduce.data import DataFolder, MissingFileError
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 from tests.local_server import Answer, Server
 from tests.reproducing import SCORES, write_recipe
 

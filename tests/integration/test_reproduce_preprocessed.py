@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.datasets.tasks.registry import find_task
+from goldpan.reproduce.finding import find_recipe
 from goldpan.reproduce.prepare import reading_task
-from goldpan.reproduce.recipe import find_recipe
 from tests.reproducing import ROWS, cells, reproduce, write_data, write_recipe
 
 pytest.importorskip("sklearn")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.reproduce.cells import CellOutcome, count_states, fill_table
-from goldpan.reproduce.printed import Figure
-from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
+from goldpan.reproduce.cells import CellOutcome, fill_table
+from goldpan.reproduce.finding import find_recipe, recipe_names
+from goldpan.reproduce.recipe import Figure, TableRecipe
 from tests.reproducing import write_recipe
 
 TABLE = TableRecipe(
@@ -73,8 +73,8 @@ def test_names_that_are_near_are_suggested(tmp_path: Path) -> None:
         find_recipe(str(tmp_path / "absent.py"))
     recipe = find_recipe(str(write_recipe(tmp_path)))
     with pytest.raises(UsageError, match=r"there is no table '9'. Choose 1 or 2"):
-        find_tables(recipe, ["9"])
-    assert [table.key for table in find_tables(recipe, ["2", "2"])] == ["2"]
+        recipe.find_tables(["9"])
+    assert [table.key for table in recipe.find_tables(["2", "2"])] == ["2"]
 
 
 def test_cells_say_how_far_they_are_from_the_print() -> None:
@@ -84,7 +84,7 @@ def test_cells_say_how_far_they_are_from_the_print() -> None:
     assert figure.verdict == "equal"
     assert (text.distance, text.verdict) == (None, "different")
     assert (untested.row, untested.state, untested.verdict) == ("b", "untested", "untested")
-    assert count_states([result]) == {"run": 0, "in part": 0, "recomputed": 2, "untested": 1}
+    assert result.counts == {"run": 0, "in part": 0, "recomputed": 2, "untested": 1}
     assert result.verdicts == {"equal": 1, "near": 0, "different": 1, "untested": 1}
     for value, verdict in (
         (0.5005, "equal"),

@@ -1,11 +1,11 @@
 from goldpan.evaluation.compare.methods import autoranked as autoranked
 from goldpan.evaluation.compare.methods import cohen_d as cohen_d
 from goldpan.evaluation.compare.methods import compare_by_name as compare_by_name
-from goldpan.evaluation.compare.methods import degradation as degradation
 from goldpan.evaluation.compare.methods import magnitude as magnitude
 from goldpan.evaluation.compare.question import ComparisonResult as ComparisonResult
 from goldpan.evaluation.compare.question import System as System
 from goldpan.evaluation.compare.result import FEWEST_TASKS as FEWEST_TASKS
+from goldpan.evaluation.compare.result import Comparison as Comparison
 from goldpan.evaluation.compare.score_files import Part as Part
 from goldpan.evaluation.compare.score_files import read_scores as read_scores
 from goldpan.evaluation.compare.scores import Floats as Floats
@@ -67,7 +67,6 @@ from goldpan.reproduce.data import MissingFileError as MissingFileError
 from goldpan.reproduce.data import other_content as other_content
 from goldpan.reproduce.data import read_text as read_text
 from goldpan.reproduce.prepare import prepared as prepared
-from goldpan.reproduce.printed import Value as Value
 from goldpan.reproduce.recipe import ModelRecipe as ModelRecipe
 from goldpan.reproduce.recipe import PaperRecipe as PaperRecipe
 from goldpan.reproduce.recipe import SourceFile as SourceFile
@@ -75,6 +74,7 @@ from goldpan.reproduce.recipe import SplitRecipe as SplitRecipe
 from goldpan.reproduce.recipe import StrictModel as StrictModel
 from goldpan.reproduce.recipe import TableRecipe as TableRecipe
 from goldpan.reproduce.recipe import TaskRecipe as TaskRecipe
+from goldpan.reproduce.recipe import Value as Value
 from goldpan.reproduce.recipe import read_list as read_list
 from goldpan.reproduce.runs import find_models as find_models
 from goldpan.reproduce.runs import model_of as model_of

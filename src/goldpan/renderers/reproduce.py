@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from goldpan.core.result import Line, Piece, Table, Title, count, renders
-from goldpan.reproduce.cells import Cell, TableResult, count_states
-from goldpan.reproduce.printed import Value
-from goldpan.reproduce.recipe import SourceFile
+from goldpan.reproduce.cells import STATES, Cell, TableResult
+from goldpan.reproduce.recipe import SourceFile, Value
 from goldpan.reproduce.result import NAME, RecipeSummary, Reproduced
 
 _MOST_NAMES = 3
@@ -39,8 +38,7 @@ def _reproduced(result: Reproduced) -> Iterator[Piece]:
     if fetched:
         few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
         yield f"--download fetches {few}; {NAME} names each."
-    if result.path is not None:
-        yield f"Wrote {result.path}"
+    yield f"Wrote {result.path}"
 
 
 def _how_to_get_missing(result: Reproduced) -> Iterator[str]:
@@ -87,7 +85,7 @@ def _summary(result: RecipeSummary) -> Iterator[Piece]:
 
 def _counted(tables: Sequence[TableResult]) -> str:
     """Return how many cells tables have, and how many of each state."""
-    counts = count_states(tables)
+    counts = {state: sum(table.counts[state] for table in tables) for state in STATES}
     texts = [f"{number:,} {state}" for state, number in counts.items() if number]
     return ", ".join([count(sum(counts.values()), "cell"), *texts])
 

@@ -34,7 +34,7 @@ from goldpan.report.html import document_page, write_page
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
-    schema = 4
+    schema = 5
 
     heading: str
     """The models and tasks, where they are those of stored runs."""

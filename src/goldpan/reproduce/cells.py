@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
-from goldpan.core.plugins.loading import attribute_to_plugin
+from goldpan.core.plugins.loading import source_of
 from goldpan.core.plugins.parts import plugin_failure
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
-from goldpan.reproduce.printed import Figure, Value
-from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, own_file
+from goldpan.reproduce.finding import own_file
+from goldpan.reproduce.recipe import Figure, PaperRecipe, TableRecipe, Value
 
 State = Literal["run", "in part", "recomputed", "untested"]
 """Origin of a cell: by running what the paper ran, by running less than that, by computing
@@ -82,12 +82,6 @@ class TableResult:
         return any(cell.state != "untested" for cell in self.cells)
 
 
-def count_states(tables: Iterable[TableResult]) -> dict[State, int]:
-    """Return how many cells of tables are in each state."""
-    counts = Counter(cell.state for table in tables for cell in table.cells)
-    return {state: counts[state] for state in STATES}
-
-
 def fill_table(
     recipe: TableRecipe,
     outcomes: Iterable[CellOutcome],
@@ -104,12 +98,11 @@ def fill_table(
         best[outcome.row, outcome.column] = outcome
     width = max(figure.decimals for row in recipe.rows.values() for figure in row.values())
     cells = []
-    for row in (*recipe.rows, *recipe.own):
-        for column in recipe.columns:
-            figure = recipe.rows.get(row, {}).get(column)
+    for row, column in product((*recipe.rows, *recipe.own), recipe.columns):
+        figure = recipe.rows.get(row, {}).get(column)
+        if figure is not None or (row in recipe.own and (row, column) in best):
             outcome = best.get((row, column), CellOutcome(row, column, None, "untested"))
-            if figure is not None or (row in recipe.own and (row, column) in best):
-                cells.append(_compared(figure, outcome, width))
+            cells.append(_compared(figure, outcome, width))
     verdicts = Counter(cell.verdict for cell in cells)
     counts = Counter(cell.state for cell in cells)
     return TableResult(
@@ -130,11 +123,10 @@ def _compared(figure: Figure | None, outcome: CellOutcome, width: int) -> Cell:
     verdict: Verdict = "untested"
     if figure and isinstance(paper, float | int) and isinstance(here, float | int):
         distance = here - paper
+        equal = 0.5 * 10.0**-decimals
         verdict = "different"
-        if abs(distance) <= 0.5 * 10.0**-decimals + _ROUNDING:
-            verdict = "equal"
-        elif abs(distance) <= figure.tolerance + _ROUNDING:
-            verdict = "near"
+        if abs(distance) <= max(equal, figure.tolerance) + _ROUNDING:
+            verdict = "equal" if abs(distance) <= equal + _ROUNDING else "near"
     elif paper is not None and here is not None:
         verdict = "equal" if str(paper) == str(here) else "different"
     came = outcome.state, outcome.note, outcome.facts
@@ -200,14 +192,14 @@ class PaperContext:
 
     def files(self, keys: Iterable[str]) -> list[FoundFile]:
         """Return several files; raises `MissingFileError` once all missing ones are remembered."""
-        files, missing = [], None
+        files, missing = [], []
         for key in keys:
             try:
                 files.append(self.file(key))
             except MissingFileError as error:
-                missing = missing or error
-        if missing is not None:
-            raise missing
+                missing.append(error)
+        if missing:
+            raise missing[0]
         return files
 
     def problem(self, text: str) -> None:
@@ -229,13 +221,11 @@ def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
     """
     folders: list[Path] = []
     for root in (context.data.root, context.directory):
-        if root.is_dir():
-            folders += [root, *sorted(path for path in root.iterdir() if path.is_dir())]
-    seen: set[Path] = set()
+        folders += [root, *sorted(path for path in root.glob("*") if path.is_dir())]
+    by_place: dict[Path, Path] = {}
     for folder in (*folders, context.workspace.root):
-        if (resolved := folder.resolve()) in seen:
-            continue
-        seen.add(resolved)
+        by_place.setdefault(folder.resolve(), folder)
+    for folder in by_place.values():
         if any((folder / sign).is_dir() for sign in _SIGNS):
             yield WorkspaceLayout(folder)
 
@@ -253,10 +243,7 @@ def from_print(
     """
     figures = [table.number(*cell) for cell in cells]
     present = [figure for figure in figures if figure is not None]
-    if not present or len(present) < len(figures):
-        return
-    value = combine(present)
-    if value is not None:
+    if present and len(present) == len(figures) and (value := combine(present)) is not None:
         yield CellOutcome(row, column, value, "recomputed", "from printed figures")
 
 
@@ -271,44 +258,40 @@ def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> tuple[Tab
 
 def _reproduced(context: PaperContext, table: TableRecipe) -> TableResult:
     outcomes: list[CellOutcome] = []
-    problems = context.problems
-    for noted in (problems, context.notes, context.used):
+    for noted in (context.problems, context.notes, context.used):
         noted.clear()
     for compute in table.compute:
         with context.reporter.task(f"{table.title}: {compute.__name__}", 1) as progress:
             try:
-                with _attributed(context):
-                    for outcome in compute(context, table):
-                        _check_place(table, outcome)
-                        outcomes.append(outcome)  # what came before a failure stays
+                for outcome in compute(context, table):
+                    _check_place(table, outcome)
+                    outcomes.append(outcome)  # what came before a failure stays
             except StoppedError:
                 raise
             except GoldpanError as error:
                 context.problem(str(error))
+            except Exception as error:  # noqa: BLE001 (a user's code may raise anything)
+                context.problem(str(_failure(context, error)))
             progress.advance()
-    problems += [
+    context.problems.extend(
         f"{sentence}, by SHA-256. Get the authors' file, or judge the cells with that in mind."
         for sentence in other_content(context.used.values())
-    ]
+    )
     if table.note:
         context.note(table.note)
-    return fill_table(table, outcomes, tuple(problems), tuple(context.notes))
+    return fill_table(table, outcomes, context.problems, context.notes)
 
 
-@contextmanager
-def _attributed(context: PaperContext) -> Iterator[None]:
-    """Attribute a failure in the block to the recipe's author, with file and line."""
-    if context.source is None:
-        with attribute_to_plugin("recipe", context.recipe.name):
-            yield
-        return
-    try:
-        yield
-    except GoldpanError:
-        raise
-    except Exception as error:  # a user's code may raise anything
-        name = f"The recipe {context.source}"
-        raise plugin_failure(name, own_file(context.source), error) from error
+def _failure(context: PaperContext, error: Exception) -> GoldpanError:
+    """Return a failure as that of the recipe's author, with file and line.
+
+    One of Goldpan's own recipes is raised as it is.
+    """
+    name, own = context.recipe.name, context.source
+    plugin = source_of("recipe", name) if own is None else own_file(own)
+    if plugin is None or plugin.ships:
+        raise error
+    return plugin_failure(f"The recipe {own or name}", plugin, error)
 
 
 def _check_place(table: TableRecipe, outcome: CellOutcome) -> None:

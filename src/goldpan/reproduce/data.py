@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import IO, ClassVar, Literal
 from urllib.parse import quote
 
 import httpx
@@ -23,7 +24,6 @@ State = Literal["as published", "differs", "not checked"]
 RAW = "https://raw.githubusercontent.com"
 LFS = "https://media.githubusercontent.com/media"
 _COMPRESSED = (".xz", ".gz")
-_MOST_FILES = 200_000
 _BLOCK = 2**20
 _LARGEST = 4 * 2**30
 """Bytes of a file that is fetched."""
@@ -65,8 +65,8 @@ class DataFolder:
     """Where files in Git LFS are fetched from."""
     files: dict[str, FoundFile] = field(default_factory=dict)
     """Files that were asked for and are there, by key."""
-    _index: dict[str, list[str]] = field(default_factory=dict)
-    """Paths below the folder, with slashes, by file name without compression."""
+    _index: dict[str, list[Path]] = field(default_factory=dict)
+    """Paths below the folder, by file name without compression."""
 
     def find(self, source: SourceFile) -> FoundFile:
         """Return a file with its digest; of several that fit, one whose digest is known.
@@ -74,22 +74,32 @@ class DataFolder:
         Raises `MissingFileError` where there is none, `DatasetError` where it lacks a column.
         """
         if source.key not in self.files:
-            checked = [_checked(source, path) for path in self.candidates(source)]
-            if not checked:
-                raise MissingFileError(*how_to_get(source, self.root))
-            best = next((file for file in checked if file.state == "as published"), checked[0])
+            found = []
+            for path in self.candidates(source):
+                sha256 = _content_digest(path)
+                known: State = "as published" if sha256 in source.sha256 else "differs"
+                found.append(
+                    FoundFile(source, path, sha256, known if source.sha256 else "not checked")
+                )
+            if not found:
+                raise MissingFileError(*_how_to_get(source, self.root))
+            best = next((file for file in found if file.state == "as published"), found[0])
             _check_columns(best)
             self.files[source.key] = best
         return self.files[source.key]
 
     def candidates(self, source: SourceFile) -> list[Path]:
         """Return the paths that end as the recipe says, the best first."""
-        self._index = self._index or _indexed(self.root)
+        if not self._index:
+            for folder, folders, names in os.walk(self.root):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                for name in names:
+                    self._index.setdefault(_plain(name), []).append(Path(folder, name))
         fitting: list[Path] = []
         for end in map(_plain, source.paths):
-            named = self._index.get(end.rpartition("/")[2], [])
-            ends = [path for path in named if f"/{_plain(path)}".endswith(f"/{end}")]
-            fitting += [self.root / path for path in sorted(ends, key=lambda at: (len(at), at))]
+            named = self._index.get(end.rpartition("/")[2], ())
+            ends = [path for path in named if f"/{_plain(path.as_posix())}".endswith(f"/{end}")]
+            fitting += sorted(ends, key=lambda path: (len(str(path)), str(path)))
         return list(dict.fromkeys(fitting))
 
     def fetch(self, source: SourceFile) -> FoundFile:
@@ -102,53 +112,24 @@ class DataFolder:
             return self.find(source)
         target = self.root / source.paths[0]
         address = f"{self.lfs_server if source.lfs else self.server}/{quote(source.raw_path)}"
+        by_hand = f"Download {source.title} by hand, and put it at {target}"
         make_directory(target.parent)
         try:
             with replacing_file(target) as draft:
                 _download(address, draft)
-                digest = content_digest(draft)
+                digest = _content_digest(draft)
                 if source.sha256 and digest not in source.sha256:
-                    raise DatasetError(
-                        f"{address} has the SHA-256 {digest}, which the recipe does not know",
-                        f"Download {source.title} by hand, and put it at {target}",
-                    )
+                    unknown = f"{address} has the SHA-256 {digest}, which the recipe does not know"
+                    raise DatasetError(unknown, by_hand)
         except httpx.HTTPError as error:
-            raise MissingFileError(
-                f"{address} cannot be fetched ({str(error) or type(error).__name__})",
-                f"Download it by hand, and put it at {target}",
-            ) from None
+            cause = str(error) or type(error).__name__
+            raise MissingFileError(f"{address} cannot be fetched ({cause})", by_hand) from None
         except OSError as error:
             raise WorkspaceError(
                 f"{target} cannot be written: {error.strerror or error}", "Choose another --data"
             ) from None
         self._index.clear()
         return self.find(source)
-
-
-def _indexed(root: Path) -> dict[str, list[str]]:
-    """Raise `UsageError` where there are too many files to be a folder of papers' data."""
-    index: dict[str, list[str]] = {}
-    count = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            path = (Path(folder) / name).relative_to(root).as_posix()
-            index.setdefault(_plain(name), []).append(path)
-        count += len(names)
-        if count > _MOST_FILES:
-            raise UsageError(
-                f"{root} holds more than {_MOST_FILES:,} files",
-                "Give --data a folder that holds only the paper's files",
-            )
-    return index
-
-
-def _checked(source: SourceFile, path: Path) -> FoundFile:
-    sha256 = content_digest(path)
-    state: State = "not checked"
-    if source.sha256:
-        state = "as published" if sha256 in source.sha256 else "differs"
-    return FoundFile(source, path, sha256, state)
 
 
 def other_content(files: Iterable[FoundFile]) -> tuple[str, ...]:
@@ -160,7 +141,7 @@ def other_content(files: Iterable[FoundFile]) -> tuple[str, ...]:
     return (f"{', '.join(names[: min(len(names), _NAMED) - 1])} and {last} are not as published",)
 
 
-def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
+def _how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
     """Return that a file is missing, and where it is published and where to put it."""
     where = source.address or "where its authors publish it (the recipe knows no address)"
     more = f" ({source.note.removesuffix('.')})" if source.note else ""
@@ -170,29 +151,28 @@ def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
     )
 
 
-def content_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's content, decompressed; raises `DatasetError`."""
+@contextmanager
+def _content(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, decompressed; raises `DatasetError` where it cannot be read."""
     try:
         with open_bytes(path) if path.suffix in _COMPRESSED else path.open("rb") as content:
-            digest = hashlib.sha256()
-            while block := content.read(_BLOCK):
-                digest.update(block)
-            return digest.hexdigest()
+            yield content
     except (OSError, EOFError, ValueError) as error:
-        raise _unreadable(path, error) from None
+        raise DatasetError(f"{path} cannot be read ({error})", "Download the file again") from None
+
+
+def _content_digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with _content(path) as content:
+        while block := content.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def read_text(file: FoundFile) -> str:
     """Return the text of a small file of the authors; raises `DatasetError`."""
-    try:
-        with open_bytes(file.path) as content:
-            return content.read(_BLOCK).decode("utf-8-sig")
-    except (OSError, EOFError, ValueError) as error:
-        raise _unreadable(file.path, error) from None
-
-
-def _unreadable(path: Path, error: Exception) -> DatasetError:
-    return DatasetError(f"{path} cannot be read ({error})", "Download the file again")
+    with _content(file.path) as content:
+        return content.read(_BLOCK).decode("utf-8-sig")
 
 
 def _check_columns(file: FoundFile) -> None:

@@ -52,10 +52,21 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
     """
     cleaned = preprocessed_file(context, recipe)
     files = context.files(recipe.files) if cleaned is None else [cleaned]
-    order, notes = _order(context, recipe)
+    order: list[FoundFile] = []
+    notes: tuple[str, ...] = ()
+    if recipe.split.file is not None:
+        try:
+            order = [context.file(recipe.split.file)]
+        except MissingFileError:
+            notes = ("a split by Goldpan, as the authors' is missing",)
     task = with_prompt(context, find_task(recipe.task), recipe)
     directory = laboratory(context).dataset(task.name)
-    key = _key(recipe, [*files, *order])
+    facts = {
+        "goldpan": __version__,
+        "recipe": recipe.model_dump(exclude={"prompt"}),
+        "files": [file.sha256 for file in (*files, *order)],
+    }
+    key = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
     make_directory(directory.parent)
     with hold_lock(directory.with_name(f"{directory.name}.lock")):
         mark = directory.with_name(directory.name + _MARK)
@@ -72,16 +83,11 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
             data = replace(data, steps=None)
     if context.effort.limit is not None:
         data = limited(data, context.effort.limit)
-    notes += (*other_content([*files, *order]), *_unchecked(recipe, task, files))
-    return Prepared(data, notes)
-
-
-def _unchecked(recipe: TaskRecipe, task: Task, files: Sequence[FoundFile]) -> tuple[str, ...]:
-    """Return a note where nothing shows which label is which."""
+    notes += other_content([*files, *order])
     counted = any(name.startswith("label:") for name in expected_counts(recipe, task))
-    if not task.labels or counted or all(file.state == "as published" for file in files):
-        return ()
-    return ("labels were not counted: the recipe has their total only",)
+    if task.labels and not counted and any(file.state != "as published" for file in files):
+        notes += ("labels were not counted: the recipe has their total only",)
+    return Prepared(data, notes)
 
 
 def with_prompt(context: PaperContext, task: Task, recipe: TaskRecipe) -> Task:
@@ -105,10 +111,13 @@ def limited(data: TaskData, most: int) -> TaskData:
     total = sum(map(len, data.splits.values()))
     if total <= most:
         return data
-    splits = {
-        name: rows.take(_drawn(rows["id"].to_pylist(), max(2, round(len(rows) * most / total))))
-        for name, rows in data.splits.items()
-    }
+    splits = {}
+    for name, rows in data.splits.items():
+        numbered = enumerate(rows["id"].to_pylist())
+        share = max(2, round(len(rows) * most / total))
+        splits[name] = rows.take(
+            [at for at, _ in sample_by_hash(numbered, share, 0, itemgetter(1))]
+        )
     return task_data(data.task, splits, f"{data.split}, {most:,} rows drawn")
 
 
@@ -118,20 +127,6 @@ def expected_counts(recipe: TaskRecipe, task: Task) -> Mapping[str, int]:
     return recipe.counts or {
         name: count for name, count in task.counts.items() if name.startswith(own)
     }
-
-
-def _order(context: PaperContext, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
-    """Return the file of the split, where there is one, and a note where it is missing."""
-    if recipe.split.file is None:
-        return [], ()
-    try:
-        return [context.file(recipe.split.file)], ()
-    except MissingFileError:
-        return [], ("a split by Goldpan, as the authors' is missing",)
-
-
-def _drawn(ids: Sequence[str], count: int) -> list[int]:
-    return [at for at, _ in sample_by_hash(enumerate(ids), count, 0, itemgetter(1))]
 
 
 def _import(
@@ -209,15 +204,6 @@ def _shuffled(split: SplitRecipe, targets: Sequence[Any]) -> set[int]:
             f"The rows cannot be split ({error})", "Get the authors' files"
         ) from None
     return set(test)
-
-
-def _key(recipe: TaskRecipe, files: Sequence[FoundFile]) -> str:
-    facts = {
-        "goldpan": __version__,
-        "recipe": recipe.model_dump(exclude={"prompt"}),
-        "files": [file.sha256 for file in files],
-    }
-    return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 _TEXT, _TARGET, _ANY = "text_clean", "label", "label_"

@@ -7,8 +7,11 @@ a plugin, or is one's own. Texts of the authors, such as prompts, stay in their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
+import csv
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 from urllib.parse import quote
@@ -18,20 +21,31 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
-from goldpan.core.errors import GoldpanError, UsageError, refuse_empty
-from goldpan.core.plugins.parts import Plugin, plugin_failure
-from goldpan.core.plugins.registry import Registry, unknown_name
-from goldpan.reproduce.printed import Figure, Value, csv_rows, read_printed
+from goldpan.core.plugins.registry import unknown_name
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 M = TypeVar("M", bound=BaseModel)
+
+
+Value = float | str | None
+"""A figure or a word; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cell as it is printed."""
+
+    value: float | str
+    decimals: int = 0
+    """Printed decimals of a number."""
+    tolerance: float = 0.0
+    """How far from the print a number is near; 0 where only the printed digits count."""
 
 
 class StrictModel(BaseModel):
@@ -239,18 +253,23 @@ class PaperRecipe(StrictModel):
                 raise ValueError(
                     f"task {task.task} names the file {unknown[0]!r}, which is not in files"
                 )
-        figures = read_printed(self.printed, [table.key for table in self.tables])
+        figures = _read_printed(self.printed, [table.key for table in self.tables])
         tables = (table.model_copy(update={"rows": figures[table.key]}) for table in self.tables)
         object.__setattr__(self, "tables", tuple(tables))
         return self
 
     def file(self, key: str) -> SourceFile:
         """Return the file of that key; raises `UsageError`."""
-        return _named(self.name, "file", key, {file.key: file for file in self.files})
+        return chosen(self, "file", [key], {file.key: file for file in self.files})[0]
 
     def table(self, key: str) -> TableRecipe:
         """Return the table of that key; raises `UsageError`."""
-        return find_tables(self, [key])[0]
+        return self.find_tables([key])[0]
+
+    def find_tables(self, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
+        """Return the tables of those keys, all of them without any; raises `UsageError`."""
+        known = {table.key.lower(): table for table in self.tables}
+        return tuple(chosen(self, "table", [key.lower() for key in keys] or [*known], known))
 
     def task(self, name: str) -> TaskRecipe | None:
         """Return the task of that name, if it is one of the paper's."""
@@ -259,6 +278,63 @@ class PaperRecipe(StrictModel):
     def model(self, name: str) -> ModelRecipe | None:
         """Return the model of that name or title, if it is one of the paper's."""
         return next((model for model in self.models if name in (model.name, model.title)), None)
+
+
+_COLUMNS = ("table", "row", "column", "printed")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.(\d+))?")
+
+
+def _read_printed(path: Path, keys: Sequence[str]) -> dict[str, dict[str, dict[str, Figure]]]:
+    """Return the printed figures by table, row and column."""
+    tables: dict[str, dict[str, dict[str, Figure]]] = {key: {} for key in keys}
+    for number, row in enumerate(_csv_rows(path), 2):
+        where = f"{path}, line {number}"
+        if missing := [name for name in _COLUMNS if not row.get(name)]:
+            raise ValueError(f"{where} has no {missing[0]}")
+        table, name, column, text = (row[key] for key in _COLUMNS)
+        if table not in tables:
+            raise ValueError(f"{where} names the table {table!r}, which is not in tables")
+        cells = tables[table].setdefault(name, {})
+        if column in cells:
+            raise ValueError(f"{where}: {name!r}, {column!r} of table {table} stands twice")
+        cells[column] = _figure(text, row.get("tolerance", ""), where)
+    if empty := [key for key, rows in tables.items() if not rows]:
+        raise ValueError(f"{path} has no cell of table {empty[0]}")
+    return tables
+
+
+def _figure(text: str, tolerance: str, where: str) -> Figure:
+    matched = _NUMBER.fullmatch(text)
+    if matched is None and not tolerance:
+        return Figure(text)
+    try:
+        limit = float(tolerance or 0)
+    except ValueError:
+        limit = math.nan
+    if matched is None or not limit >= 0:
+        raise ValueError(f"{where}: {tolerance!r} is no tolerance of {text!r}")
+    decimals = len(matched[1] or "")
+    return Figure(float(text) if decimals else int(text), decimals, limit)
+
+
+def _csv_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file by column; raises `ValueError` where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return list(csv.DictReader(lines, strict=True, restval="", restkey=""))
+    except (OSError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read ({error})") from None
+
+
+T = TypeVar("T")
+
+
+def chosen(recipe: PaperRecipe, noun: str, names: Sequence[str], known: Mapping[str, T]) -> list[T]:
+    """Return what has these names, each once; raises `UsageError` for a name of nothing."""
+    for name in names:
+        if name not in known:
+            raise unknown_name(noun, name, known, where=f"The recipe {recipe.name}")
+    return [known[name] for name in dict.fromkeys(names)]
 
 
 def read_list(path: Path, kind: type[M]) -> tuple[M, ...]:
@@ -274,85 +350,5 @@ def read_list(path: Path, kind: type[M]) -> tuple[M, ...]:
                 if text
             }
         )
-        for row in csv_rows(path)
+        for row in _csv_rows(path)
     )
-
-
-RECIPES: Registry[PaperRecipe] = Registry(
-    "recipe",
-    dict,
-    "recipe",
-    lambda item: item[0],
-    remedy="Choose {names}, or give the path of a Python file",
-)
-"""Recipes of papers and plugins."""
-recipe_names = RECIPES.names
-_ENDING = ".py"
-_NAME = "PAPER"
-
-
-def find_recipe(name: str) -> PaperRecipe:
-    """Return the recipe of that name, or the one in the Python file at that path.
-
-    Raises `UsageError` that lists the recipes there are, or says what is wrong with a file.
-    """
-    return read_recipe(Path(name)) if name.endswith(_ENDING) else RECIPES.find(name)
-
-
-def read_recipe(path: Path) -> PaperRecipe:
-    """Import a file with a recipe; raises `UsageError` that names file, place and remedy."""
-    refuse_empty(path, "docs/papers.md shows what a recipe holds")
-    spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"There is no file {path}", "Give a Python file with a paper's tables")
-    module = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or error.title
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{path}: {place}: {message}", f"Correct {path}") from None
-    except GoldpanError:
-        raise
-    except Exception as error:  # a user's file may raise anything: its author needs the line
-        raise plugin_failure(f"The recipe {path}", own_file(path), error) from error
-    recipe = getattr(module, _NAME, None)
-    if not isinstance(recipe, PaperRecipe):
-        raise UsageError(
-            f"{path} has no recipe called {_NAME}", f"Name it so: {_NAME} = PaperRecipe(...)"
-        )
-    return recipe
-
-
-def own_file(path: Path) -> Plugin:
-    """Return a user's file with a recipe, as what failures are told of."""
-    return Plugin(path.name, str(path), "")
-
-
-def find_tables(recipe: PaperRecipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
-    """Return the tables of those keys, all of them without any; raises `UsageError`."""
-    by_key = {table.key.lower(): table for table in recipe.tables}
-    chosen = dict.fromkeys(key.lower() for key in keys)
-    return tuple(_named(recipe.name, "table", key, by_key) for key in chosen or by_key)
-
-
-def find_tasks(recipe: PaperRecipe, names: Iterable[str]) -> tuple[TaskRecipe, ...]:
-    """Return the tasks of those names; raises `UsageError`."""
-    by_name = {task.task: task for task in recipe.tasks}
-    return tuple(_named(recipe.name, "task", name, by_name) for name in names)
-
-
-T = TypeVar("T")
-
-
-def _named(recipe: str, noun: str, name: str, things: Mapping[str, T]) -> T:
-    if name not in things:
-        raise unknown_name(noun, name, things, where=f"The recipe {recipe}")
-    return things[name]
-
-
-def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in arguments such as `a,b` and `c`, each once, in order."""
-    names = (name.strip() for argument in arguments for name in argument.split(","))
-    return tuple(dict.fromkeys(name for name in names if name))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,9 +14,9 @@ from goldpan.core.result import NOT_IN_JSON, Result, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.evaluation.environment import Environment, read_environment
-from goldpan.reproduce.cells import Effort, PaperContext, TableResult
+from goldpan.reproduce.cells import Effort, PaperContext, TableResult, reproduce
 from goldpan.reproduce.data import FoundFile
-from goldpan.reproduce.recipe import PaperRecipe
+from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
 
 NAME = "result.json"
 """The file that holds a result."""
@@ -51,34 +51,47 @@ class Reproduced(Result):
     environment: Environment
     recipe: PaperRecipe = field(metadata=NOT_IN_JSON)
     data: Path = field(metadata=NOT_IN_JSON)
-    path: Path | None = field(default=None, metadata=NOT_IN_JSON)
+    path: Path = field(metadata=NOT_IN_JSON)
     """The file that holds the result."""
-
-    @classmethod
-    def of(cls, context: PaperContext, tables: Iterable[TableResult]) -> Reproduced:
-        """Return the tables with their origin."""
-        recipe, results = context.recipe, tuple(tables)
-        missing = sorted(context.missing.items())
-        return cls(
-            recipe.name,
-            recipe.title,
-            recipe.citation,
-            recipe.url,
-            context.seed,
-            context.effort,
-            not missing and not any(table.problems for table in results),
-            results,
-            tuple(file for _, file in sorted(context.data.files.items())),
-            tuple(MissingFile(key, *texts) for key, texts in missing),
-            read_environment(),
-            recipe,
-            context.data.root,
-        )
 
     @property
     def exit_code(self) -> int:
         """3 where a file is missing, is not the authors', or a computation did not run."""
         return 0 if self.complete else 3
+
+
+def reproduced(context: PaperContext, tables: Sequence[TableRecipe], directory: Path) -> Reproduced:
+    """Return the tables as they come out here, and write them as JSON into a directory.
+
+    Raises `WorkspaceError` where it cannot be written.
+    """
+    recipe, results = context.recipe, reproduce(context, tables)
+    missing = sorted(context.missing.items())
+    result = Reproduced(
+        recipe.name,
+        recipe.title,
+        recipe.citation,
+        recipe.url,
+        context.seed,
+        context.effort,
+        not missing and not any(table.problems for table in results),
+        results,
+        tuple(file for _, file in sorted(context.data.files.items())),
+        tuple(MissingFile(key, *texts) for key, texts in missing),
+        read_environment(),
+        recipe,
+        context.data.root,
+        directory / NAME,
+    )
+    text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
+    try:
+        make_directory(directory)
+        write_whole(result.path, for_json(text) + "\n")
+    except OSError as error:
+        raise WorkspaceError(
+            f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
+        ) from None
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +103,8 @@ class RecipeSummary(Result):
     citation: str
     tables: tuple[str, ...]
 
-
-def summary(recipe: PaperRecipe) -> RecipeSummary:
-    """Return a recipe in a line."""
-    tables = tuple(table.key for table in recipe.tables)
-    return RecipeSummary(recipe.name, recipe.title, recipe.citation, tables)
-
-
-def write_result(result: Reproduced, directory: Path) -> Reproduced:
-    """Write the result as JSON into a directory; raises `WorkspaceError`."""
-    path = directory / NAME
-    text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
-    try:
-        make_directory(directory)
-        write_whole(path, for_json(text) + "\n")
-    except OSError as error:
-        raise WorkspaceError(
-            f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
-        ) from None
-    return replace(result, path=path)
+    @classmethod
+    def of(cls, recipe: PaperRecipe) -> RecipeSummary:
+        """Return a recipe in a line."""
+        tables = tuple(table.key for table in recipe.tables)
+        return cls(recipe.name, recipe.title, recipe.citation, tables)

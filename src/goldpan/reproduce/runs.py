@@ -10,7 +10,6 @@ from typing import Any
 from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.datasets.tasks.data import TaskData
-from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.record import RunRecord, read_record, run_directory
@@ -31,25 +30,20 @@ def find_models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[ModelRecip
     """
     if not names:
         return tuple(model for model in recipe.models if model.kind == "baseline")
-    chosen = []
+    named = []
     for argument in names:
         name, sign, commit = argument.partition("@")
         model = recipe.model(name)
         if model is None:
-            choice = [entry.name for entry in recipe.models]
+            choice = [one.name for one in recipe.models]
             raise unknown_name("model", name, choice, where=f"The recipe {recipe.name}")
         if sign and not _COMMIT.fullmatch(commit):
             raise UsageError(f"{commit!r} is not a commit", "Write its 40 hexadecimal digits")
-        chosen.append(model.model_copy(update={"commit": commit}) if sign else model)
-    return tuple(chosen)
+        named.append(model.model_copy(update={"commit": commit}) if sign else model)
+    return tuple(named)
 
 
-def takes(model: ModelRecipe, task: Task) -> bool:
-    """Return whether the authors ran a model on tasks of that type."""
-    return not model.task_types or task.type in model.task_types
-
-
-def make_model(recipe: ModelRecipe, protocol: Protocol, *, download: bool = False) -> Model:
+def _make_model(recipe: ModelRecipe, protocol: Protocol, *, download: bool = False) -> Model:
     """Return the model with the settings of the protocol and the recipe.
 
     Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
@@ -59,18 +53,14 @@ def make_model(recipe: ModelRecipe, protocol: Protocol, *, download: bool = Fals
     if recipe.kind == "prompted":
         name, named = "prompted", {"model": recipe.name}
     elif recipe.kind == "fine-tuned":
-        name, named = "finetuned", {"weights": weights_of(recipe), "download": download}
+        if not recipe.commit:
+            raise UsageError(
+                f"The recipe has no commit for {recipe.hub or recipe.name}",
+                f"Give one from the model's page: --models {recipe.name}@COMMIT",
+            )
+        named = {"weights": f"{recipe.hub}@{recipe.commit}", "download": download}
+        name = "finetuned"
     return find_model(name, settings_for(protocol, name, {**named, **recipe.settings}))
-
-
-def weights_of(recipe: ModelRecipe) -> str:
-    """Return where weights lie on the Hub, at their commit; raises `UsageError` without one."""
-    if not recipe.commit:
-        raise UsageError(
-            f"The recipe has no commit for {recipe.hub or recipe.name}",
-            f"Give one from the model's page: --models {recipe.name}@COMMIT",
-        )
-    return f"{recipe.hub}@{recipe.commit}"
 
 
 def run_of(
@@ -78,7 +68,7 @@ def run_of(
 ) -> RunRecord | None:
     """Return a finished run, running it where that is wanted; None where it is not there."""
     lab, effort = laboratory(context), context.effort
-    model = make_model(recipe, protocol, download=context.download)
+    model = _make_model(recipe, protocol, download=context.download)
     if effort.run:
         return run(lab, data, model, protocol, context.seed, context.reporter)
     directory = run_directory(lab, run_identity(data, model, protocol, context.seed))
@@ -134,7 +124,8 @@ def run_scores(
                 wrong.append(error)
             continue
         for model in models:
-            if model.name in cells and takes(model, ready.data.task):
+            takes = not model.task_types or ready.data.task.type in model.task_types
+            if model.name in cells and takes:
                 yield _outcome(context, task, ready, model, cells[model.name], one_minus)
     if wrong:  # the others went ahead
         raise wrong[0]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
-    from goldpan.reproduce.recipe import PaperRecipe
 
 _LONGEST = 100
 """Characters of a row's id in the name of a file."""
@@ -320,57 +319,47 @@ def reproduce(
     """
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.reproduce.cells import Effort, PaperContext
-    from goldpan.reproduce.cells import reproduce as compute
     from goldpan.reproduce.data import DataFolder
-    from goldpan.reproduce.recipe import (
-        find_recipe,
-        find_tables,
-        find_tasks,
-        recipe_names,
-        split_names,
-    )
-    from goldpan.reproduce.result import Reproduced, summary, write_result
+    from goldpan.reproduce.finding import find_recipe, recipe_names
+    from goldpan.reproduce.recipe import chosen
+    from goldpan.reproduce.result import RecipeSummary, reproduced
+    from goldpan.reproduce.runs import find_models
 
     if paper is None:
-        return Results(summary(find_recipe(name)) for name in recipe_names())
+        return Results(RecipeSummary.of(find_recipe(name)) for name in recipe_names())
     recipe = find_recipe(str(paper))
-    chosen = find_tables(recipe, split_names(several(table)))
-    chosen_tasks = find_tasks(recipe, split_names(several(task))) if task else ()
-    running = tuple(table for table in chosen if table.runs)
-    narrowed = bool(model or task) or limit is not None
-    if narrowed and not running and (model or not table):
+    tables = recipe.find_tables(_names(table))
+    tasks = chosen(recipe, "task", _names(task), {one.task: one for one in recipe.tasks})
+    named = tuple(name for name in _names(model) if name != "all")
+    find_models(recipe, named)  # a wrong name is refused before any work
+    if named != _names(model):
+        named = tuple(one.name for one in recipe.models)
+    running = tuple(one for one in tables if one.runs)
+    if (model or (not table and (task or limit is not None))) and not running:
         raise UsageError(
             f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
             "Leave out --model, --task and --limit: its cells come from finished runs of"
             " goldpan evaluate (docs/papers.md has the commands)",
         )
-    if model or task:
-        chosen = chosen if table else running
-    default = self.path / "reproduce" / recipe.name
+    if (model or task) and not table:
+        tables = running
+    folder = self.path / "reproduce" / recipe.name
     if data is not None and not Path(data).is_dir():
         raise UsageError(f"{data} is not a folder", "Give the folder with the authors' files")
     context = PaperContext(
         recipe,
-        DataFolder(default / "sources" if data is None else Path(data)),
+        DataFolder(folder / "sources" if data is None else Path(data)),
         self.layout,
         self.reporter,
         source=Path(paper) if str(paper).endswith(".py") else None,
         seed=find_protocol(recipe.protocol).seed if seed is None else seed,
-        effort=Effort(
-            run=not no_run,
-            models=_models(recipe, split_names(several(model))),
-            tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
-            limit=limit,
-        ),
+        effort=Effort(not no_run, named, tuple(one.task for one in tasks), limit),
         download=download,
     )
-    result = Reproduced.of(context, compute(context, chosen))
-    return write_result(result, default if output is None else Path(output))
+    return reproduced(context, tables, folder if output is None else Path(output))
 
 
-def _models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[str, ...]:
-    from goldpan.reproduce.runs import find_models
-
-    named = tuple(name for name in names if name != "all")
-    find_models(recipe, named)  # a wrong name is refused before any work
-    return named if named == names else tuple(model.name for model in recipe.models)
+def _names(argument: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names in arguments such as `a,b` and `c`, each once, in order."""
+    names = (name.strip() for text in several(argument) for name in text.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))

@@ -12,7 +12,7 @@ from goldpan.evaluation.metrics.estimate import Confusion
 from goldpan.papers.ecser.counts import pool
 from goldpan.papers.ecser.sets import requirements
 from goldpan.reproduce.data import FoundFile
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 from tests.places import DATA
 from tests.reproducing import cells, reproduce_tables
 

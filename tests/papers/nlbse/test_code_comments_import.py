@@ -19,7 +19,7 @@ from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse import comment_tasks
 from goldpan.papers.nlbse.nlbse23_tables import TABLE_2
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
 

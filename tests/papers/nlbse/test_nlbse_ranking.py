@@ -8,7 +8,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.compare.scores import rank
 from goldpan.evaluation.metrics.estimate import Confusion
 from goldpan.papers.nlbse.nlbse23_tables import BASELINE, baseline_f1, comment_rule, comment_score
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 
 PRINTED = {table.key: table for table in find_recipe("nlbse23").tables}
 TABLE_3 = [row for row, figures in PRINTED["3"].rows.items() if "Score" in figures]

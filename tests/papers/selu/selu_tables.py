@@ -7,7 +7,7 @@ import csv
 import pytest
 
 from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
-from goldpan.reproduce.recipe import find_recipe
+from goldpan.reproduce.finding import find_recipe
 from tests.places import DATA
 
 SCORES = DATA / "selu" / "scores.csv"

@@ -14,8 +14,8 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.reproduce.cells import Effort, PaperContext
 from goldpan.reproduce.data import DataFolder
+from goldpan.reproduce.finding import find_recipe
 from goldpan.reproduce.prepare import expected_counts, prepared, with_prompt
-from goldpan.reproduce.recipe import find_recipe
 from goldpan.text.preprocessing import STEPS
 from tests.places import DATA
 from tests.reproducing import reproduce

@@ -83,52 +83,43 @@ def new_tasks_by_scores(scores: ScoreMatrix, criteria: Criteria = DEFAULT) -> Ve
     values = scores.means()
     pairs = list(combinations(range(len(values)), 2))
     differences = np.stack([values[i] - values[j] for i, j in pairs], axis=1)
-    fewest = fewest_swapped(criteria.alpha)
-    return _over_sources(differences, None, pairs, criteria, fewest=fewest, unit="tasks")
-
-
-def no_rows(models: int, why: str, alpha: float) -> Verdicts:
-    """Return that nothing can be said about new rows, and why."""
-    return untested(ChosenTest("calibrated", "none", why, alpha, question="new rows"), models)
+    return _over_sources(differences, None, pairs, criteria, unit="tasks")
 
 
 def answer_on_new_rows(
     tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
     """Decide all pairs of models for new rows of these tasks."""
-    alpha, seed = criteria.alpha, criteria.seed
-    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=criteria.rounds)
+    alpha = criteria.alpha
+    tested = compare_on_rows(parts, alpha=alpha, seed=criteria.seed, rounds=criteria.rounds)
     units = sum(task.units for task in tasks)
-    names = sorted({task.unit for task in tasks})
-    unit = names[0] if len(names) == 1 else "rows, documents or projects"
-    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
-    seeds = np.array(counts).max(axis=0)
-    trained = (
+    names = {task.unit for task in tasks}
+    unit = names.pop() if len(names) == 1 else "rows, documents or projects"
+    seeds = np.max([[len(one.scores) for one in task.models.values()] for task in tasks], axis=0)
+    why = (
+        f"The answers to {counted(units, unit)} are swapped between models at random,"
+        f" {criteria.rounds:,} times, all pairs alike. "
+    )
+    why += (
         "Seeds are averaged first, and what other seeds would change is added"
         if seeds.max() > 1
         else "One seed does not show what training again would change, so it holds for the models "
         "as they were trained"
     )
-    how = (
-        f"The answers to {counted(units, unit)} are swapped between models at random,"
-        f" {criteria.rounds:,} times, all pairs alike"
-    )
     if seeds.min() == 1 < seeds.max():
-        trained += ". Of models with one seed it is unknown, so it holds for these as they were"
+        why += ". Of models with one seed it is unknown, so it holds for these as they were"
     if parts.trainings.fewest is not None:
-        trained += ". Tasks that one training answered rise and fall together, so they count as one"
-    why = f"{how}. {trained}"
+        why += ". Tasks that one training answered rise and fall together, so they count as one"
     if units < (fewest := fewest_swapped(alpha)):
         why += f". With {counted(units, unit)} p cannot fall below {2.0 ** (1 - units):.2g}: at"
         why += f" least {fewest} are needed"
-    test = _test("hierarchical resampling", why, criteria, units, unit, "new rows")
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
     # that differ, one either way, keep few rows from passing as equal.
     unseen = 2 * sum((1 / task.units) ** 2 for task in tasks) / len(tasks) ** 2
     normal = float(scipy_stats().norm.isf(alpha / (2 * len(parts.pairs))))
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
-    verdicts = _verdicts(tested, parts.pairs, wide, criteria)
-    return Verdicts(test, "mean", verdicts)
+    test = _test("hierarchical resampling", why, criteria, units, unit, "new rows")
+    return _verdicts(test, tested, parts.pairs, wide)
 
 
 def answer_on_new_tasks(
@@ -154,18 +145,13 @@ def answer_on_new_tasks(
             "One training answered several tasks, and its luck is that of all of them: an answer on"
             " new tasks needs at least 2 trainings (seeds) of each model"
         )
-        return _untested(parts.pairs, why, criteria, len(sources), unit)
-    return _over_sources(
-        np.stack(differences),
-        np.stack(within),
-        parts.pairs,
-        criteria,
-        fewest=FEWEST_SOURCES,
-        unit=unit,
-        common=Common(trainings.shared[first] + trainings.shared[second], trainings.shared_freedom)
-        if trainings.shared.any()
-        else None,
-    )
+        return untested(_test("none", why, criteria, len(sources), unit), parts.pairs)
+    common = None
+    if trainings.shared.any():
+        shared = trainings.shared[first] + trainings.shared[second]
+        common = Common(shared, trainings.shared_freedom)
+    stacked = np.stack(differences), np.stack(within)
+    return _over_sources(*stacked, parts.pairs, criteria, unit=unit, common=common)
 
 
 def _over_sources(
@@ -174,56 +160,46 @@ def _over_sources(
     pairs: Sequence[tuple[int, int]],
     criteria: Criteria,
     *,
-    fewest: int,
     unit: str,
     common: Common | None = None,
 ) -> Verdicts:
-    count = len(differences)
+    count, alpha = len(differences), criteria.alpha
+    fewest = fewest_swapped(alpha) if within is None else FEWEST_SOURCES
     if count < fewest:
         verb = "is" if count == 1 else "are"
         why = f"There {verb} {counted(count, unit)}; an answer on new tasks needs at least {fewest}"
-        return _untested(pairs, why, criteria, count, unit)
-    alpha, seed = criteria.alpha, criteria.seed
-    tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
-    trained = ", and with what other trainings would change on all of them" if common else ""
-    why = (
-        f"A t test over {count} {unit} ({count - 1} degrees of freedom, Holm), with the variance"
-        f" between them, at least that of their rows{trained}"
-        if within is not None
-        else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
-        " (Holm)"
+        return untested(_test("none", why, criteria, count, unit), pairs)
+    tested = compare_over_sources(
+        differences, within, alpha=alpha, seed=criteria.seed, common=common
     )
-    enough = fewest_swapped(alpha / len(pairs)) if within is None else FEWEST_SOURCES
-    if count < enough:
-        why += f". Scores of {count} {unit} decide none of {len(pairs)} pairs: at least {enough}"
-        why += " are needed"
-    verdicts = _verdicts(tested, pairs, tested.half_width, criteria)
-    return Verdicts(_test("random effects", why, criteria, count, unit), "mean", verdicts)
-
-
-def _untested(
-    pairs: Sequence[tuple[int, int]], why: str, criteria: Criteria, units: int, unit: str
-) -> Verdicts:
-    test = ChosenTest(
-        "calibrated", "none", why, criteria.alpha, question="new tasks", units=units, unit=unit
-    )
-    return Verdicts(test, "mean", dict.fromkeys(pairs, ComparedPair()))
+    if within is None:
+        why = f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
+        why += " (Holm)"
+        if count < (enough := fewest_swapped(alpha / len(pairs))):
+            why += f". Scores of {count} {unit} decide none of {len(pairs)} pairs: at least"
+            why += f" {enough} are needed"
+    else:
+        why = f"A t test over {count} {unit} ({count - 1} degrees of freedom, Holm), with the"
+        why += " variance between them, at least that of their rows"
+        why += ", and with what other trainings would change on all of them" if common else ""
+    test = _test("random effects", why, criteria, count, unit)
+    return _verdicts(test, tested, pairs, tested.half_width)
 
 
 def _verdicts(
-    tested: PairsTest, pairs: Sequence[tuple[int, int]], half_widths: Floats, criteria: Criteria
-) -> dict[tuple[int, int], ComparedPair]:
+    test: ChosenTest, tested: PairsTest, pairs: Sequence[tuple[int, int]], half_widths: Floats
+) -> Verdicts:
     """Return the decisions on pairs whose differences have intervals of these half widths."""
     verdicts = {}
-    rope = criteria.rope
+    rope = test.rope
     numbers = zip(tested.difference.tolist(), tested.p.tolist(), half_widths.tolist(), strict=True)
     for pair, (difference, p, half) in zip(pairs, numbers, strict=True):
         low, high = difference - half, difference + half
-        decision = significant_decision(p, difference, criteria.alpha)
+        decision = significant_decision(p, difference, test.alpha)
         if decision == "undecided" and rope is not None and -rope <= low and high <= rope:
             decision = "equal"
         verdicts[pair] = ComparedPair(decision=decision, p=p, low=low, high=high)
-    return verdicts
+    return Verdicts(test, "mean", verdicts)
 
 
 def _test(
@@ -234,13 +210,14 @@ def _test(
     unit: str,
     question: Question = "new tasks",
 ) -> ChosenTest:
+    rope, seed = (None, None) if name == "none" else (criteria.rope, criteria.seed)
     return ChosenTest(
         approach="calibrated",
         name=name,
         why=why,
         alpha=criteria.alpha,
-        rope=criteria.rope,
-        seed=criteria.seed,
+        rope=rope,
+        seed=seed,
         question=question,
         units=units,
         unit=unit,

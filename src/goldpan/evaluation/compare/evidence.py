@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from goldpan.evaluation.compare.scores import (
     TaskEvidence,
     add_up,
     bins_of,
-    model_evidence,
+    models_evidence,
 )
 from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.record import RunRecord
@@ -165,7 +165,8 @@ def _summed(
     first = next(iter(runs.values()))[0]
     for name, seeds in runs.items():
         own_bins, sums = add_up(np.stack([run.columns for run in seeds]), bins)
-        models[name] = model_evidence(sums, first.measure, task.trainings[name])
+        (evidence,) = models_evidence(sums[None], first.measure)
+        models[name] = replace(evidence, training=task.trainings[name])
     return TaskEvidence(
         task=task.task,
         source=task.source,

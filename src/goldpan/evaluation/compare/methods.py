@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from typing import Any, Literal
@@ -31,13 +30,7 @@ from goldpan.evaluation.compare.result import (
     significant_decision,
     untested,
 )
-from goldpan.evaluation.compare.scores import (
-    Floats,
-    ScoreMatrix,
-    StatisticsError,
-    check_settings,
-    scipy_stats,
-)
+from goldpan.evaluation.compare.scores import Floats, ScoreMatrix, StatisticsError, check_settings
 
 NamedMethod = Literal["bayesian", "frequentist", "nemenyi", "tukey"]
 SAMPLES = 50_000
@@ -101,7 +94,8 @@ def compare_by_name(
             " Compare by the answers to test rows (approach calibrated), or run more tasks"
         )
         approach: Approach = "bayesian" if method == "bayesian" else "frequentist"
-        return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), len(values)))
+        pairs = combinations(range(len(values)), 2)
+        return arrange(scores, untested(ChosenTest(approach, "none", why, alpha), pairs))
     if method != "bayesian":
         result = autoranked(values, alpha=alpha, force_mode=_FORCED.get(method))
         return arrange(scores, _frequentist(values, result, alpha, method))
@@ -217,7 +211,7 @@ def _effects(result: Any, sign: int) -> dict[int, tuple[float | None, str]]:
     }
 
 
-# Effect sizes of papers, and how scores change from validation to test (ECSER, S8).
+# Effect sizes of papers.
 
 Magnitude = Literal["none", "small", "medium", "large", "undefined"]
 
@@ -236,55 +230,11 @@ def cohen_d(first: Floats, second: Floats) -> float | None:
     return 0.0 if difference == 0 else None
 
 
-def eta_squared(u: float, first: int, second: int) -> float:
-    """Return the effect size of a Mann-Whitney U of samples of these sizes (ECSER, Table 14).
-
-    It is z^2 / N with the z of the normal approximation, without continuity or tie correction.
-    """
-    z = (u - first * second / 2) / math.sqrt(first * second * (first + second + 1) / 12)
-    return z * z / (first + second)
-
-
-def magnitude(d: float | None) -> Magnitude:
-    """Return the name of an effect size in standard deviations (ECSER, S8)."""
-    return _named(d, (0.2, 0.5, 0.8))
-
-
-def eta_magnitude(eta: float | None) -> Magnitude:
-    """Return the name of an eta squared (ECSER, Table 14)."""
-    return _named(eta, (0.01, 0.06, 0.14))
-
-
-def _named(effect: float | None, limits: tuple[float, float, float]) -> Magnitude:
+def magnitude(
+    effect: float | None, limits: tuple[float, float, float] = (0.2, 0.5, 0.8)
+) -> Magnitude:
+    """Return the name of an effect size, by default in standard deviations (ECSER, S8)."""
     if effect is None:
         return "undefined"
     names: tuple[Magnitude, ...] = ("none", "small", "medium", "large")
     return names[sum(abs(effect) >= limit for limit in limits)]
-
-
-@dataclass(frozen=True, slots=True)
-class Degradation:
-    """How far test sets score below or above validation sets."""
-
-    difference: float
-    """Test minus validation; below 0 is worse on test."""
-    p: float
-    eta_squared: float
-    eta_magnitude: Magnitude
-
-
-def degradation(validation: Sequence[float], test: Sequence[float]) -> Degradation:
-    """Compare at least two scores each of validation sets or folds, and of test sets.
-
-    By Mann-Whitney's U, exact for few values without ties.
-    """
-    before, after = (np.asarray(scores, dtype=np.float64) for scores in (validation, test))
-    if min(before.size, after.size) < 2 or not np.isfinite([*before, *after]).all():
-        raise StatisticsError(
-            f"{before.size} scores of validation and {after.size} of test cannot be compared",
-            "Give at least two finite scores of each",
-        )
-    result = scipy_stats().mannwhitneyu(after, before)
-    eta = eta_squared(float(result.statistic), after.size, before.size)
-    difference = float(after.mean() - before.mean())
-    return Degradation(difference, float(result.pvalue), eta, eta_magnitude(eta))

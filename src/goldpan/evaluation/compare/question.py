@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import inf
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import orjson
@@ -19,13 +20,60 @@ from goldpan.evaluation.compare.calibrated import (
     Criteria,
     answer_questions,
     new_tasks_by_scores,
-    no_rows,
 )
 from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
-from goldpan.evaluation.compare.result import Comparison, arrange
-from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, TaskEvidence, score_matrix
+from goldpan.evaluation.compare.result import ChosenTest, Comparison, arrange, untested
+from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import is_bounded, ranking_score
+
+MIXED = "score"
+"""Name of the score where tasks rank by different metrics."""
+_BAYESIAN_ROPE = 0.1
+Method = Literal["calibrated", NamedMethod]
+"""Methods of comparison; all but the first are the papers' own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonQuestion:
+    """How models are compared."""
+
+    approach: Method = "calibrated"
+    alpha: float = 0.05
+    rope: float | None = None
+    """Half the width of the region of practical equivalence: in points of the score where
+    `calibrated` (0.01 of scores up to 1, none of errors without a bound), as a share of the spread
+    over tasks (0.1) where `bayesian`."""
+    seed: int = 0
+
+    def answer(
+        self,
+        scores: ScoreMatrix,
+        evidence: Sequence[TaskEvidence] | str,
+        metrics: Iterable[str] = (),
+        intervals: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    ) -> tuple[Comparison, Comparison | None]:
+        """Return the comparison on new rows and that on new tasks; by a paper's method, one alone.
+
+        `evidence` may say why there is none. `intervals` are those of the models' means.
+        """
+        rope = self.rope
+        if self.approach != "calibrated":
+            rope = _BAYESIAN_ROPE if rope is None else rope
+            named = compare_by_name(
+                scores, self.approach, alpha=self.alpha, rope=rope, seed=self.seed
+            )
+            return named, None
+        if rope is None and all(map(is_bounded, (scores.metric, *metrics))):
+            highest = max(abs(score) for row in scores.cells for cell in row for score in cell)
+            rope = ROPE if highest <= 1 else None
+        criteria = Criteria(self.alpha, rope, self.seed)
+        if isinstance(evidence, str):
+            test = ChosenTest("calibrated", "none", evidence, self.alpha, question="new rows")
+            rows = untested(test, combinations(range(len(scores.models)), 2))
+            return arrange(scores, rows), arrange(scores, new_tasks_by_scores(scores, criteria))
+        answers = answer_questions(evidence, scores.models, criteria)
+        return arrange(scores, answers.new_rows, intervals), arrange(scores, answers.new_tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,191 +116,6 @@ class CompleteBlock:
     """Models and tasks outside the ranking, with the reason, a sentence each."""
 
 
-def on_one_split(runs: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRecord]]:
-    """Return the runs to compare, and those on other data or splits of the same tasks.
-
-    Scores on two splits cannot be compared, so each task keeps the split that most models were
-    run on; of equals, the one with more runs.
-    """
-    grouped: dict[str, dict[tuple[str, str], list[RunRecord]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for run in runs:
-        grouped[run.task][run.hashes].append(run)
-    comparable: list[RunRecord] = []
-    elsewhere: list[RunRecord] = []
-    for _, splits in sorted(grouped.items()):
-        chosen = min(
-            splits,
-            key=lambda candidate: (
-                -_variants(splits[candidate]),
-                -len(splits[candidate]),
-                candidate,
-            ),
-        )
-        for split, split_runs in sorted(splits.items()):
-            (comparable if split == chosen else elsewhere).extend(split_runs)
-    return comparable, elsewhere
-
-
-def systems_of(runs: Sequence[RunRecord]) -> tuple[System, ...]:
-    """Group runs that differ by task and seed alone; sorted by name.
-
-    Settings tell two systems apart where one model ran on a task with several. Raises
-    `EvaluationError` where two runs then have the same task and seed, or runs of a task rank by
-    different metrics.
-    """
-    _same_metric(runs)
-    keys = _distinguishing(runs)
-    protocols = {run.protocol.name for run in runs}
-    grouped: dict[str, dict[str, dict[int, RunRecord]]] = defaultdict(lambda: defaultdict(dict))
-    for run in runs:
-        name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
-        seeds = grouped[name][run.task]
-        if run.seed in seeds:
-            raise EvaluationError(
-                f"{run.directory} and {seeds[run.seed].directory} are both {name} on {run.task} "
-                f"with seed {run.seed}",
-                "Remove the directory of the one that is out of date",
-            )
-        seeds[run.seed] = run
-    systems = []
-    for name, tasks in sorted(grouped.items()):
-        ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
-        first = next(iter(ordered.values()))[0]
-        protocol = first.protocol.name
-        systems.append(System(name, first.model, protocol, dict(sorted(ordered.items()))))
-    return tuple(systems)
-
-
-def complete(
-    tasks_of: Mapping[str, Collection[str]], *, keep_models: bool = False
-) -> CompleteBlock:
-    """Leave out models or tasks until every model has every task.
-
-    `tasks_of` holds the tasks of each model. The one that lacks the largest share goes first, tasks
-    before models; with `keep_models` only tasks go.
-    """
-    models = set(tasks_of)
-    tasks = {task for names in tasks_of.values() for task in names}
-    left_out: list[str] = []
-    while models and tasks:
-        task_gaps = {task: sum(task not in tasks_of[name] for name in models) for task in tasks}
-        model_gaps = {name: sum(task not in tasks_of[name] for task in tasks) for name in models}
-        if not any(task_gaps.values()):
-            break
-        task = min(tasks, key=lambda name: (-task_gaps[name], name))
-        model = min(models, key=lambda name: (-model_gaps[name], name))
-        gap = task_gaps[task] / len(models)
-        if keep_models or gap >= model_gaps[model] / len(tasks):
-            left_out.append(f"{task}: {task_gaps[task]} of {len(models)} models have no score")
-            tasks.remove(task)
-        else:
-            left_out.append(f"{model}: no score on {model_gaps[model]} of {len(tasks)} tasks")
-            models.remove(model)
-    return CompleteBlock(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
-
-
-def _variants(runs: Iterable[RunRecord]) -> int:
-    return len({(run.model, _plain(run.settings), _plain(run.protocol)) for run in runs})
-
-
-def _distinguishing(runs: Iterable[RunRecord]) -> dict[str, list[str]]:
-    """Return the settings of each model that differ on one and the same task."""
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for run in runs:
-        key = (run.model, run.task, run.protocol.name)
-        groups[key].append(run.settings)
-    keys: dict[str, set[str]] = defaultdict(set)
-    for (model, _, _), settings in groups.items():
-        names = {name for values in settings for name in values}
-        keys[model] |= {
-            name for name in names if len({_plain(values.get(name)) for values in settings}) > 1
-        }
-    return {model: sorted(names) for model, names in keys.items()}
-
-
-def _name(run: RunRecord, keys: Iterable[str], *, with_protocol: bool) -> str:
-    settings = run.settings
-    parts = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
-    if with_protocol:
-        parts.append(run.protocol.name)
-    return f"{run.model} ({', '.join(parts)})" if parts else run.model
-
-
-def setting(value: object) -> str:
-    """Return a setting's value as people write it."""
-    return value if isinstance(value, str) else _plain(value).decode()
-
-
-def _plain(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _same_metric(runs: Iterable[RunRecord]) -> None:
-    chosen: dict[str, RunRecord] = {}
-    for run in runs:
-        other = chosen.setdefault(run.task, run)
-        if other.scores.main != run.scores.main:
-            raise EvaluationError(
-                f"{other.directory} ranks by {other.scores.main}, {run.directory} by "
-                f"{run.scores.main}",
-                f"Run goldpan evaluate score --task {run.task}",
-            )
-
-
-MIXED = "score"
-"""Name of the score where tasks rank by different metrics."""
-_BAYESIAN_ROPE = 0.1
-Method = Literal["calibrated", NamedMethod]
-"""Methods of comparison; all but the first are the papers' own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonQuestion:
-    """How models are compared."""
-
-    approach: Method = "calibrated"
-    alpha: float = 0.05
-    rope: float | None = None
-    """Half the width of the region of practical equivalence: in points of the score where
-    `calibrated` (0.01 of scores up to 1, none of errors without a bound), as a share of the spread
-    over tasks (0.1) where `bayesian`."""
-    seed: int = 0
-
-    def answer(
-        self,
-        scores: ScoreMatrix,
-        evidence: Sequence[TaskEvidence] | str,
-        metrics: Iterable[str] = (),
-        intervals: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-    ) -> tuple[Comparison, Comparison | None]:
-        """Return the comparison on new rows and that on new tasks; by a paper's method, one alone.
-
-        `evidence` may say why there is none. `intervals` are those of the models' means.
-        """
-        if self.approach != "calibrated":
-            rope = _BAYESIAN_ROPE if self.rope is None else self.rope
-            named = compare_by_name(
-                scores, self.approach, alpha=self.alpha, rope=rope, seed=self.seed
-            )
-            return named, None
-        criteria = self._criteria(scores, metrics)
-        if isinstance(evidence, str):
-            rows = no_rows(len(scores.models), evidence, self.alpha)
-            return arrange(scores, rows), arrange(scores, new_tasks_by_scores(scores, criteria))
-        answers = answer_questions(evidence, scores.models, criteria)
-        return arrange(scores, answers.new_rows, intervals), arrange(scores, answers.new_tasks)
-
-    def _criteria(self, scores: ScoreMatrix, metrics: Iterable[str]) -> Criteria:
-        """Return the rules by which calibrated answers decide on scores of these metrics."""
-        rope = self.rope
-        if rope is None and all(map(is_bounded, (scores.metric, *metrics))):
-            values = np.array([score for row in scores.cells for cell in row for score in cell])
-            rope = ROPE if np.abs(values).max() <= 1 else None
-        return Criteria(self.alpha, rope, self.seed)
-
-
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
     """Comparison of models by their stored runs."""
@@ -284,13 +147,13 @@ class ComparisonResult:
     @property
     def ranked(self) -> tuple[System, ...]:
         """Return all systems, those of the ranking first and by place, the others by mean."""
-        ranks = {}
-        if isinstance(self.comparison, Comparison):
-            ranks = {name: at for at, name in enumerate(self.comparison.models)}
+        models = self.comparison.models if isinstance(self.comparison, Comparison) else ()
+        places = {name: at for at, name in enumerate(models)}
 
         def order(system: System) -> tuple[int, float, str]:
             mean = system.mean(*system.runs)
-            return ranks.get(system.name, len(ranks)), inf if mean is None else -mean, system.name
+            place = places.get(system.name, len(places))
+            return place, inf if mean is None else -mean, system.name
 
         return tuple(sorted(self.systems, key=order))
 
@@ -309,10 +172,8 @@ class ComparisonResult:
 
     def times_opened(self, task: str) -> int:
         """Return how often the test was opened by all runs on this split, compared or not."""
-        hashes = self.first_run(task).hashes
-        return sum(
-            run.test_opened for run in self.every if (run.task, run.hashes) == (task, hashes)
-        )
+        split = task, self.first_run(task).hashes
+        return sum(run.test_opened for run in self.every if (run.task, run.hashes) == split)
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
@@ -321,13 +182,119 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return fmean(present) if present else None
 
 
-def matrix(compared: ComparisonResult) -> ScoreMatrix:
-    """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
-    scores = [
-        RunScore(system.name, task, seed, value)
-        for system in compared.systems
-        if system.name in compared.block.models
-        for task in compared.block.tasks
-        for seed, value in system.scores(task).items()
-    ]
-    return score_matrix(scores, compared.metric)
+def on_one_split(runs: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRecord]]:
+    """Return the runs to compare, and those on other data or splits of the same tasks.
+
+    Scores on two splits cannot be compared, so each task keeps the split that most models were
+    run on; of equals, the one with more runs.
+    """
+    tasks: dict[str, dict[tuple[str, str], list[RunRecord]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for run in runs:
+        tasks[run.task][run.hashes].append(run)
+    comparable: list[RunRecord] = []
+    elsewhere: list[RunRecord] = []
+    for _, splits in sorted(tasks.items()):
+        for at, (_, members) in enumerate(sorted(splits.items(), key=_fewest_models_last)):
+            (elsewhere if at else comparable).extend(members)
+    return comparable, elsewhere
+
+
+def _fewest_models_last(
+    split: tuple[tuple[str, str], Sequence[RunRecord]],
+) -> tuple[int, int, tuple[str, str]]:
+    hashes, runs = split
+    variants = {(run.model, _plain(run.settings), _plain(run.protocol)) for run in runs}
+    return -len(variants), -len(runs), hashes
+
+
+def systems_of(runs: Sequence[RunRecord]) -> tuple[System, ...]:
+    """Group runs that differ by task and seed alone; sorted by name.
+
+    Settings tell two systems apart where one model ran on a task with several. Raises
+    `EvaluationError` where two runs then have the same task and seed, or runs of a task rank by
+    different metrics.
+    """
+    first: dict[str, RunRecord] = {}
+    for run in runs:
+        other = first.setdefault(run.task, run)
+        if other.scores.main != run.scores.main:
+            raise EvaluationError(
+                f"{other.directory} ranks by {other.scores.main}, {run.directory} by "
+                f"{run.scores.main}",
+                f"Run goldpan evaluate score --task {run.task}",
+            )
+    settings = _settings_that_differ(runs)
+    protocols = {run.protocol.name for run in runs}
+    grouped: dict[str, dict[str, dict[int, RunRecord]]] = defaultdict(lambda: defaultdict(dict))
+    for run in runs:
+        known = [name for name in settings[run.model] if name in run.settings]
+        parts = [f"{name}={setting(run.settings[name])}" for name in known]
+        parts += [run.protocol.name] if len(protocols) > 1 else []
+        name = f"{run.model} ({', '.join(parts)})" if parts else run.model
+        seeds = grouped[name][run.task]
+        if run.seed in seeds:
+            raise EvaluationError(
+                f"{run.directory} and {seeds[run.seed].directory} are both {name} on {run.task} "
+                f"with seed {run.seed}",
+                "Remove the directory of the one that is out of date",
+            )
+        seeds[run.seed] = run
+    systems = []
+    for name, tasks in sorted(grouped.items()):
+        ordered = {
+            task: tuple(run for _, run in sorted(seeds.items()))
+            for task, seeds in sorted(tasks.items())
+        }
+        run = next(iter(next(iter(tasks.values())).values()))
+        systems.append(System(name, run.model, run.protocol.name, ordered))
+    return tuple(systems)
+
+
+def _settings_that_differ(runs: Iterable[RunRecord]) -> dict[str, list[str]]:
+    """Return the settings of each model that differ on one and the same task."""
+    values: dict[tuple[str, str, str], list[RunRecord]] = defaultdict(list)
+    for run in runs:
+        values[run.model, run.task, run.protocol.name].append(run)
+    differing: dict[str, set[str]] = defaultdict(set)
+    for (model, _, _), own in values.items():
+        differing[model] |= {
+            name
+            for name in {name for run in own for name in run.settings}
+            if len({_plain(run.settings.get(name)) for run in own}) > 1
+        }
+    return {model: sorted(names) for model, names in differing.items()}
+
+
+def setting(value: object) -> str:
+    """Return a setting's value as people write it."""
+    return value if isinstance(value, str) else _plain(value).decode()
+
+
+def _plain(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def complete(
+    tasks_of: Mapping[str, Collection[str]], *, keep_models: bool = False
+) -> CompleteBlock:
+    """Leave out models or tasks until every model has every task.
+
+    `tasks_of` holds the tasks of each model. The one that lacks the largest share goes first, tasks
+    before models; with `keep_models` only tasks go.
+    """
+    models, tasks = sorted(tasks_of), sorted(set().union(*tasks_of.values()))
+    left_out: list[str] = []
+    while models and tasks:
+        has = np.array([[task in tasks_of[model] for task in tasks] for model in models])
+        if has.all():
+            break
+        lacking, gaps = (~has).sum(axis=0), (~has).sum(axis=1)
+        task, model = int(lacking.argmax()), int(gaps.argmax())
+        if keep_models or lacking[task] * len(tasks) >= gaps[model] * len(models):
+            missing = f"{lacking[task]} of {len(models)} models have no score"
+            left_out.append(f"{tasks.pop(task)}: {missing}")
+        else:
+            left_out.append(f"{models.pop(model)}: no score on {gaps[model]} of {len(tasks)} tasks")
+    return CompleteBlock(tuple(models), tuple(tasks), tuple(left_out))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
@@ -10,18 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.compare.scores import (
-    Floats,
-    ScoreMatrix,
-    agreement,
-    as_decimal,
-    open_places,
-    rounded,
-    scipy_stats,
-    tiers,
-)
+from goldpan.evaluation.compare.scores import ScoreMatrix, as_decimal, rounded, scipy_stats, tiers
 
-SCHEMA = 4
+SCHEMA = 5
 Approach = Literal["calibrated", "frequentist", "bayesian"]
 Question = Literal["new rows", "new tasks", ""]
 """Question: does a difference hold on new rows of these tasks, does it on new tasks. Empty
@@ -146,8 +137,6 @@ class Comparison:
     """Runs of the cell that has fewest."""
     central: Central
     """Value that gives the places."""
-    agreement: float
-    """Share of pairs whose decisions agree with the tiers."""
     test: ChosenTest
     standings: tuple[Standing, ...]
     """By place."""
@@ -159,17 +148,6 @@ class Comparison:
     def models(self) -> tuple[str, ...]:
         """Return the models by place."""
         return tuple(standing.model for standing in self.standings)
-
-    @property
-    def beats(self) -> Mapping[str, Sequence[str]]:
-        """Return the models that each one is decided to be better than, by place."""
-        beats: dict[str, list[str]] = {model: [] for model in self.models}
-        for pair in self.pairs:
-            if pair.decision == "better":
-                beats[pair.first].append(pair.second)
-            elif pair.decision == "worse":
-                beats[pair.second].append(pair.first)
-        return beats
 
     def shown(self, standing: Standing) -> float:
         """Return the score by which a model is shown."""
@@ -184,10 +162,9 @@ class Comparison:
     def decision(self, first: str, second: str) -> Decision:
         """Return how the first of two models compares to the second."""
         for pair in self.pairs:
-            if (pair.first, pair.second) == (first, second):
-                return pair.decision
-            if (pair.first, pair.second) == (second, first):
-                return _MIRROR.get(pair.decision, pair.decision)
+            for one in (pair, pair.mirrored()):
+                if (one.first, one.second) == (first, second):
+                    return one.decision
         raise KeyError(f"{first} and {second} were not compared")
 
 
@@ -222,9 +199,9 @@ class Verdicts:
     """The first model's lead over each, and its name."""
 
 
-def untested(test: ChosenTest, models: int) -> Verdicts:
-    """Return that nothing was tested of any pair."""
-    return Verdicts(test, "mean", dict.fromkeys(combinations(range(models), 2), ComparedPair()))
+def untested(test: ChosenTest, pairs: Iterable[tuple[int, int]]) -> Verdicts:
+    """Return that nothing was tested of these pairs."""
+    return Verdicts(test, "mean", dict.fromkeys(pairs, ComparedPair()))
 
 
 def significant_decision(p: float, side: float, alpha: float) -> Decision:
@@ -246,27 +223,31 @@ def arrange(
     """Rank models by what a test decided about their pairs."""
     values = scores.means()
     ranks = scipy_stats().rankdata(-values, axis=0).mean(axis=1)
-    central = rounded(
-        {"mean": values.mean(axis=1), "median": np.median(values, axis=1), "mean rank": -ranks}[
-            verdicts.central
-        ]
-    )
+    of_kind = {"mean": values.mean(axis=1), "median": np.median(values, axis=1)}
+    central = rounded(of_kind.get(verdicts.central, -ranks))
     order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
+    pairs = [
+        replace(
+            verdicts.of[row, other] if row < other else verdicts.of[other, row].mirrored(),
+            first=scores.models[row],
+            second=scores.models[other],
+            difference=as_decimal(float(values[row].mean() - values[other].mean())),
+        )
+        for row, other in combinations(order, 2)
+    ]
     names = [scores.models[row] for row in order]
-    pairs = tuple(
-        _pair(scores, values, verdicts, model, other) for model, other in combinations(order, 2)
-    )
-    beats = _beats(names, pairs)
-    tier_of, open_to = tiers(names, beats), open_places(names, beats)
+    beats = beaten_by(names, pairs)
+    tier_of = tiers(names, beats)
     standings = []
     for row, name in zip(order, names, strict=True):
         low, high = intervals.get(name, (None, None))
         effect, magnitude = verdicts.effects.get(row, (None, ""))
+        spreads = [float(np.std(cell, ddof=1)) for cell in scores.cells[row] if len(cell) > 1]
         standing = Standing(
             model=name,
             place=1 + int((central > central[row]).sum()),
-            best=open_to[name][0],
-            worst=open_to[name][1],
+            best=1 + sum(name in others for others in beats.values()),
+            worst=len(names) - len(beats[name]),
             tier=tier_of[name],
             mean=float(values[row].mean()),
             sd=float(values[row].std(ddof=1)) if values.shape[1] > 1 else None,
@@ -276,7 +257,7 @@ def arrange(
             high=high,
             effect=effect,
             magnitude=magnitude,
-            seed_sd=_seed_sd(scores.cells[row]),
+            seed_sd=sum(spreads) / len(spreads) if spreads else None,
         )
         standings.append(standing)
     return Comparison(
@@ -284,35 +265,18 @@ def arrange(
         tasks=scores.tasks,
         seeds=scores.fewest_seeds,
         central=verdicts.central,
-        agreement=agreement(tier_of, beats),
         test=verdicts.test,
         standings=tuple(standings),
-        pairs=pairs,
+        pairs=tuple(pairs),
     )
 
 
-def _pair(
-    scores: ScoreMatrix, values: Floats, verdicts: Verdicts, first: int, other: int
-) -> ComparedPair:
-    verdict = verdicts.of[min(first, other), max(first, other)]
-    return replace(
-        verdict.mirrored() if first > other else verdict,
-        first=scores.models[first],
-        second=scores.models[other],
-        difference=as_decimal(float(values[first].mean() - values[other].mean())),
-    )
-
-
-def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, frozenset[str]]:
-    reached: dict[str, set[str]] = {name: set() for name in names}
+def beaten_by(models: Iterable[str], pairs: Iterable[ComparedPair]) -> dict[str, list[str]]:
+    """Return the models that each one is decided to be better than, by place."""
+    beats: dict[str, list[str]] = {model: [] for model in models}
     for pair in pairs:
         if pair.decision == "better":
-            reached[pair.first].add(pair.second)
+            beats[pair.first].append(pair.second)
         elif pair.decision == "worse":
-            reached[pair.second].add(pair.first)
-    return {name: frozenset(beaten) for name, beaten in reached.items()}
-
-
-def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
-    spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
-    return sum(spreads) / len(spreads) if spreads else None
+            beats[pair.second].append(pair.first)
+    return beats

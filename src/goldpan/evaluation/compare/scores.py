@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -217,11 +217,6 @@ def add_up(columns: Floats, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
     return distinct, np.add.reduceat(columns[..., order, :], starts, axis=-2)
 
 
-def model_evidence(seeds: Floats, measure: Measure, training: str = "") -> ModelEvidence:
-    """Return the evidence of the runs of a model, seeds x bins x columns."""
-    return replace(models_evidence(seeds[None], measure)[0], training=training)
-
-
 def models_evidence(models: Floats, measure: Measure) -> list[ModelEvidence]:
     """Return the evidence of the runs of each model, models x seeds x bins x columns."""
     count, seeds, _, columns = models.shape
@@ -261,7 +256,7 @@ def defined(measure: Measure) -> Measure:
     return lambda sums: np.nan_to_num(measure(sums), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str, int]:
+def tiers(order: Sequence[str], beats: Mapping[str, Collection[str]]) -> dict[str, int]:
     """Return the tier of each model, 1 the best: the division that agrees with most decisions.
 
     Tiers are stretches of the ranking. A pair agrees with them when it is undecided or equal and
@@ -291,28 +286,3 @@ def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str
     while (start := cut[min(borders)]) > 0:
         borders.add(start)
     return {model: 1 + sum(border <= at for border in borders) for at, model in enumerate(order)}
-
-
-def agreement(tier_of: Mapping[str, int], beats: Mapping[str, frozenset[str]]) -> float:
-    """Return the share of pairs that agree with tiers, as `tiers` counts them."""
-    names = sorted(tier_of)
-    pairs = [(first, other) for at, first in enumerate(names) for other in names[at + 1 :]]
-    agreeing = sum(
-        (other in beats[first] or first in beats[other]) == (tier_of[first] != tier_of[other])
-        for first, other in pairs
-    )
-    return agreeing / len(pairs)
-
-
-def open_places(
-    order: Sequence[str], beats: Mapping[str, frozenset[str]]
-) -> dict[str, tuple[int, int]]:
-    """Return the best and the worst place that the decisions leave to each model.
-
-    Models that are decided to be better stand above it, those that are decided to be worse
-    stand below it, and no test puts it among the others.
-    """
-    return {
-        model: (1 + sum(model in beats[other] for other in order), len(order) - len(beats[model]))
-        for model in order
-    }

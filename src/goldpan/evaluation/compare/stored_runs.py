@@ -16,11 +16,10 @@ from goldpan.evaluation.compare.question import (
     ComparisonResult,
     System,
     complete,
-    matrix,
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.scores import TaskEvidence, check_settings
+from goldpan.evaluation.compare.scores import RunScore, TaskEvidence, check_settings, score_matrix
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 
@@ -98,8 +97,17 @@ def compare_runs(
     intervals = {} if isinstance(evidence, str) else mean_intervals(ranked, evidence)
     if isinstance(evidence, str):
         evidence = f"Nothing can be said about new rows: {evidence}"
+    scores = [
+        RunScore(system.name, task, seed, value)
+        for system in ranked
+        for task in block.tasks
+        for seed, value in system.scores(task).items()
+    ]
     comparison, new_tasks = question.answer(
-        matrix(result), evidence, [metrics[task] for task in block.tasks], intervals
+        score_matrix(scores, result.metric),
+        evidence,
+        [metrics[task] for task in block.tasks],
+        intervals,
     )
     return replace(result, comparison=comparison, new_tasks=new_tasks)
 

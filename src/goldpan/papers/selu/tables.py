@@ -15,6 +15,7 @@ from typing import Any
 from goldpan.plugins import data
 from goldpan.plugins.evaluation import (
     CellOutcome,
+    Comparison,
     ModelRecipe,
     PaperContext,
     PaperRecipe,
@@ -135,13 +136,24 @@ def tiers(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     compared = compare_by_name(
         _matrix(context), "bayesian", alpha=_ALPHA, rope=_ROPE, seed=0, samples=_SAMPLES
     )
+    tier_of = {standing.model: standing.tier for standing in compared.standings}
+    share = agreement(compared, tier_of)
     undecided = sum(pair.decision == "undecided" for pair in compared.pairs)
     context.note(
-        f"{compared.agreement:.1%} of {len(compared.pairs):,} decisions agree with these tiers; "
+        f"{share:.1%} of {len(compared.pairs):,} decisions agree with these tiers; "
         f"{undecided:,} are undecided."
     )
     for standing in compared.standings:
         yield CellOutcome(standing.model, "Tier", standing.tier)
+
+
+def agreement(compared: Comparison, tier_of: Mapping[str, int]) -> float:
+    """Return the share of pairs that are decided where their tiers differ, and only there."""
+    agreeing = [
+        (pair.decision in ("better", "worse")) == (tier_of[pair.first] != tier_of[pair.second])
+        for pair in compared.pairs
+    ]
+    return sum(agreeing) / len(agreeing)
 
 
 _MASKS = ("mask_code", "mask_hashes", "mask_urls", "mask_mentions")

@@ -15,6 +15,7 @@ from goldpan.evaluation.compare.result import (
     Decision,
     Question,
     Standing,
+    beaten_by,
     error_rate,
 )
 from goldpan.report.document import formatted, listed
@@ -51,7 +52,7 @@ def beaten(comparison: Comparison) -> dict[str, str]:
     many = len(comparison.models) - 1
     return {
         model: f"all {many} others" if len(names) == many > 2 else listed(names, 3)
-        for model, names in comparison.beats.items()
+        for model, names in beaten_by(comparison.models, comparison.pairs).items()
     }
 
 
