@@ -173,6 +173,17 @@ def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     assert isinstance(loaded.head, TaggingHead)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_longer_than_windows_overlap_is_answered_too(kind: str) -> None:
+    """Such as an address, or an identifier that is spelled."""
+    loaded = _load(kind, "se_entities")
+    words = ["now", "foo_bar.baz.qux()", "https://example.org/a/b/c?d=e#f"] * 30
+    table = rows(loaded.head.task, [(words, ["B-Library"] * len(words))])
+    examples = loaded.head.examples(table, learn=True)
+    answered = sorted(word for example in examples for word, _, _ in example.words)
+    assert answered == list(range(len(words)))
+
+
 def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:
     loaded = _load("bert", "requirement_completion")
     mask = loaded.head.tokenizer.mask_token_id
