@@ -90,11 +90,10 @@ def _section(
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return None
-    reading_dates = {system.name for system in compared.systems if system.uses_dates}
     rows: tuple[tuple[evaluation.Cell, ...], ...] = tuple(
         (
             entry.place,
-            entry.name + " (reads the date)" * (entry.name in reading_dates),
+            entry.name,
             entry.mean,
             *(entry.f1[name] for name in REPOSITORIES),
             "published" if entry.published else "run here",
