@@ -73,7 +73,6 @@ class Measured:
     flops: float
     memory: int
     """The most bytes that tensors took on the GPU; 0 where there is none."""
-    attention: str
     device_batch: int
 
 
@@ -146,7 +145,6 @@ def by_goldpan(size: Size, job: TrainingJob) -> Measured:
         facts["tokens"],
         model_flops(size, facts["parameters"], lengths),
         _memory(),
-        facts["attention"],
         facts["device_batch"],
     )
 
@@ -181,15 +179,7 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     weights = sum(parameter.numel() for parameter in module.parameters())
     flops = model_flops(size, weights, lengths)
     return Measured(
-        size.name,
-        "plain PyTorch",
-        weights,
-        seconds,
-        sum(lengths),
-        flops,
-        _memory(),
-        loaded.attention,
-        device_batch,
+        size.name, "plain PyTorch", weights, seconds, sum(lengths), flops, _memory(), device_batch
     )
 
 
@@ -245,7 +235,7 @@ def table(measured: Sequence[Measured], peak: float | None) -> str:
         share = f"{rate / peak:.1%}" if peak else "unknown peak"
         memory = f"{row.memory / 2**30:.1f} GiB" if row.memory else "-"
         lines.append(
-            f"| {row.model} | {row.weights / 1e6:,.1f} M | {row.way} ({row.attention}) "
+            f"| {row.model} | {row.weights / 1e6:,.1f} M | {row.way} "
             f"| {speed:,.0f} | {beside:.2f} | {memory} | {rate / 1e12:.3f} T | {share} |"
         )
     return "\n".join(lines)

@@ -23,13 +23,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.tasks.wording import wording_of
-from goldpan.evaluation.metrics.generation import (
-    extract_path,
-    mentions_path,
-    rouge_l,
-    rouge_tokens,
-    tokenize,
-)
+from goldpan.evaluation.metrics.generation import extract_path, rouge_l, rouge_tokens, tokenize
 from goldpan.evaluation.models.prompt_answers import PromptRow, read_answer
 from goldpan.filters import answers
 from goldpan.filters.duplicates.settings import fold, words
@@ -299,7 +293,7 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     ),
     "what people see": (lambda text: (visible(text), excerpt(text)), (repeated("```\n"),)),
     "path in an answer": (
-        lambda text: (extract_path(text), mentions_path(text, "a" * 99 + "/b.py")),
+        extract_path,
         (repeated(":1"), repeated("#L1-L"), repeated("a"), repeated("1", ":", "x")),
     ),
     "tokens of BLEU and ROUGE": (

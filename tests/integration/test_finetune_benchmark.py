@@ -9,8 +9,8 @@ def test_utilization_counts_real_tokens() -> None:
     size = Size("small", True, 200, 2, 2, 1, 1)
     assert model_flops(size, 32_000 * 200 + 1_000, [10]) == 6 * 1_000 * 10 + 12 * 2 * 200 * 100
     measured = [
-        Measured("m", "plain PyTorch", 10**9, 2.0, 1_000, 50e12, 2**30, "sdpa", 8),
-        Measured("m", "Goldpan", 10**9, 1.0, 1_000, 50e12, 2**31, "flash_attention_2", 8),
+        Measured("m", "plain PyTorch", 10**9, 2.0, 1_000, 50e12, 2**30, 8),
+        Measured("m", "Goldpan", 10**9, 1.0, 1_000, 50e12, 2**31, 8),
     ]
     plain, ours = table(measured, 100e12).splitlines()[2:]
     assert "| 500 | 1.00 | 1.0 GiB | 25.000 T | 25.0% |" in plain

@@ -141,7 +141,6 @@ def test_help_asks_for_no_token(folder: Path) -> None:
     [
         ("code-edit", "tfidf-svm", "A linear model does not answer code_edit"),
         ("nlbse23_issue_type", "longest-comment", "The model longest-comment does not answer"),
-        ("qa", "dates", "The model dates does not answer qa"),
         ("qa", "most-changed-file", "whose answers are no files"),
     ],
 )

@@ -14,6 +14,8 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.tasks.registry import find_task
+from goldpan.evaluation.record import read_runs
+from goldpan.evaluation.slices import score_by_length
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
 from tests.examples import examples, write
 from tests.invoking import invoke
@@ -142,23 +144,17 @@ def test_the_estimate_of_the_command_sends_nothing(root: Path, server: OpenAISer
 
 def test_scores_by_the_length_of_the_input(root: Path, server: OpenAIServer) -> None:
     evaluate(root, server, "--task", "code_edit")
-    (result,) = goldpan(root, "lengths", "--task", "code_edit")
-    thirds = result["thirds"]
-    assert [third["name"] for third in thirds] == ["short", "medium", "long"]
-    assert [third["scores"]["examples"] for third in thirds] == [2, 2, 2]
-    applied = [
-        next(
-            metric["value"]
-            for metric in third["scores"]["metrics"]
-            if metric["name"] == "patch_applied"
-        )
-        for third in thirds
-    ]
-    assert applied == [0.5, 1.0, 1.0], "the one that does not apply is the shortest"
-    assert thirds[0]["longest"] <= thirds[1]["shortest"]
-    data = read_task_input(root / "datasets" / "code-edit", find_task("code_edit"))
+    task = find_task("code_edit")
+    data = read_task_input(root / "datasets" / "code-edit", task)
+    (run,) = read_runs(WorkspaceLayout(root))
     lengths = input_lengths(data)
-    assert thirds[2]["longest"] == max(lengths.values())
+    thirds = score_by_length(task, run.predictions(), lengths, files=data.files)
+    assert [third.name for third in thirds] == ["short", "medium", "long"]
+    assert [third.scores.examples for third in thirds] == [2, 2, 2]
+    applied = [third.scores.value("patch_applied") for third in thirds]
+    assert applied == [0.5, 1.0, 1.0], "the one that does not apply is the shortest"
+    assert thirds[0].longest <= thirds[1].shortest
+    assert thirds[2].longest == max(lengths.values())
 
 
 def test_what_people_see(root: Path, server: OpenAIServer) -> None:
@@ -172,8 +168,6 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout
-    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
-    assert "short" in invoke(*lengths).stdout
 
 
 def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:

@@ -63,7 +63,6 @@ def test_every_head_trains_and_answers(kind: str, name: str, tmp_path: Path) -> 
     assert len(answers.values) == len(table)
     assert len(facts["losses"]) == 8
     assert min(facts["losses"][4:]) < facts["losses"][0]
-    assert facts["attention"] == "sdpa"
     match task.type:
         case "binary" | "multi-class":
             assert set(answers.values) <= set(task.label_names)
@@ -171,6 +170,17 @@ def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     assert all(len(example.ids) <= loaded.head.tokenizer.model_max_length for example in examples)
     assert sorted(word for example in examples for word, _, _ in example.words) == list(range(200))
     assert isinstance(loaded.head, TaggingHead)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_longer_than_windows_overlap_is_answered_too(kind: str) -> None:
+    """Such as an address, or an identifier that is spelled."""
+    loaded = _load(kind, "se_entities")
+    words = ["now", "foo_bar.baz.qux()", "https://example.org/a/b/c?d=e#f"] * 30
+    table = rows(loaded.head.task, [(words, ["B-Library"] * len(words))])
+    examples = loaded.head.examples(table, learn=True)
+    answered = sorted(word for example in examples for word, _, _ in example.words)
+    assert answered == list(range(len(words)))
 
 
 def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:
@@ -333,11 +343,3 @@ def test_an_answer_is_never_longer_than_what_was_learned(kind: str) -> None:
 )
 def test_memory_runs_out_in_many_words(message: str, full: bool) -> None:
     assert out_of_memory(RuntimeError(message)) is full
-
-
-def test_flash_attention_is_not_pretended(tmp_path: Path) -> None:
-    task, table = example_rows("requirement_type")
-    with pytest.raises(EvaluationError, match="cannot use FlashAttention here"):
-        fit("bert", lesson(task, table, tmp_path), attention="flash")
-    learned = fit("bert", lesson(task, table, tmp_path), attention="eager")
-    assert learned.facts["attention"] == "eager"

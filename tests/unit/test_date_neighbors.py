@@ -6,11 +6,10 @@ import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.datasets.tasks.leakage import DateNeighbors, DateSignal, date_signal
+from goldpan.datasets.tasks.leakage import DateSignal, date_signal
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task
 from tests.evaluating import rows
@@ -95,19 +94,3 @@ def test_the_order_of_rows_changes_nothing() -> None:
     texts = table(task, facts)
     turned = texts.take(list(reversed(range(len(texts)))))
     assert date_signal(task, texts.to_batches()) == date_signal(task, turned.to_batches())
-
-
-def test_shares_are_of_the_texts_nearest_in_time() -> None:
-    moments = [*range(20), *range(1_000, 1_020)]
-    neighbors = DateNeighbors(["o/r"] * 40, moments, [0] * 20 + [1] * 20, 2)
-    shares = neighbors.shares(["o/r", "o/r", "o/r", "o/r"], [10, 1_010, -5_000, 9_000])
-    assert np.allclose(shares.sum(axis=1), 1)
-    assert shares.argmax(axis=1).tolist() == [0, 1, 0, 1]
-    assert shares[0].tolist() == pytest.approx([15 / 16, 1 / 16])
-    elsewhere = neighbors.shares(["o/r", "o/other", None], [None, 10, 10])
-    assert np.allclose(elsewhere, 0.5), "no date, or no text of the project: the shares of all"
-
-
-def test_a_project_of_few_texts_has_the_shares_of_all_its_texts() -> None:
-    neighbors = DateNeighbors(["o/r"] * 3, [5, 1, 9], [0, 0, 1], 2)
-    assert neighbors.shares(["o/r"], [100])[0].tolist() == pytest.approx([3 / 5, 2 / 5])

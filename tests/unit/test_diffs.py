@@ -229,7 +229,7 @@ def test_the_program_names_the_reason_and_the_line(tmp_path: Path) -> None:
 def test_an_answer_may_be_a_diff_and_goes_or_is_emptied() -> None:
     before = FILE.decode()
     blocks = "f.py\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n"
-    assert apply_answer(PLAIN, "f.py", before) == CHANGED["f.py"].decode()
+    assert apply_answer(PLAIN, "f.py", before) == (CHANGED["f.py"].decode(),)
     assert apply_answer(PLAIN, "g.py", before) is None
     assert apply_answer(PLAIN, "../f.py", before) is None
     removal = f"f.py\n<<<<<<< SEARCH\n{before}=======\n>>>>>>> DELETE\n"

@@ -10,13 +10,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.metrics.estimate import Scores, Totals
 from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence, patch_path
 from goldpan.evaluation.score import score
 from goldpan.evaluation.slices import score_by_length
-from goldpan.evaluation.task_input import MODULES, ablate, relative_change, without
+from goldpan.evaluation.task_input import MODULES, relative_change, without
 from tests.scoring import make_predictions, make_task
 
 
@@ -105,15 +105,6 @@ def test_the_code_can_be_left_out_too() -> None:
     assert without(CODE_EDIT, ["file_before", "title"]).removed == ("title", "file_before")
     with pytest.raises(UsageError, match="no part 'tree'"):
         without(QA, ["tree"])
-
-
-def test_an_ablation_empties_its_module_and_nothing_else() -> None:
-    rows = pa.table({"title": ["a", None], "body": ["b", "c"], "tree": ["d", "e"]})
-    full, no_title = (without(FAULT_LOCALIZATION, removed) for removed in ([], ["title"]))
-    assert ablate(rows, full) == rows
-    assert ablate(rows, no_title).to_pydict() == {**rows.to_pydict(), "title": ["", ""]}
-    with pytest.raises(EvaluationError, match="no column title"):
-        ablate(rows.drop_columns(["title"]), no_title)
 
 
 def test_the_changes_of_table_5() -> None:
@@ -224,4 +215,4 @@ def test_the_path_is_that_of_the_first_block() -> None:
     assert patch_path(RIGHT) == "lib/size.py"
     assert patch_path("nothing") == patch_path(ANSWERS["malformed"]) == ""
     no_name = "\n".join(RIGHT.splitlines()[1:]) + "\n"
-    assert apply_answer(no_name, "lib/size.py", BEFORE) == BEFORE.replace("+= 2", "+= 1")
+    assert apply_answer(no_name, "lib/size.py", BEFORE) == (BEFORE.replace("+= 2", "+= 1"),)

@@ -144,8 +144,6 @@ class Model:
     """Plain JSON data."""
     uses_neighbors: bool = False
     """True where the model reads the texts around a row, those of test rows included."""
-    uses_dates: bool = False
-    """True where the model reads the dates of texts."""
     check: Callable[[Task], None] | None = None
     """Raises `EvaluationError` for a task that the model cannot answer, before rows are looked at;
     None where it answers any."""

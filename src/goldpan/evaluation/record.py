@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import Costs, Learning
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import InvalidAnswer
-from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, Third
+from goldpan.evaluation.slices import ByColumn, Leaks, RowDates
 
 FORMAT = 3
 RESULT = "result.json"
@@ -73,7 +73,7 @@ class AnswerNotes:
 class RunRecord(Result):
     """The record of a finished run: task, model, seed, settings, environment and scores."""
 
-    schema = 3
+    schema = 4
 
     directory: Path = field(metadata=NOT_IN_JSON)
     """Where the run lies."""
@@ -119,8 +119,6 @@ class RunRecord(Result):
     """In what the run is less than its protocol asks for; empty where it follows it in whole."""
     uses_neighbors: bool
     """True if the model reads the texts around a row, those of test rows included."""
-    uses_dates: bool
-    """True if the model reads the date of a text."""
     test_opened: int
     """How often the test was opened: once, and once more after each kill."""
     answers: AnswerNotes
@@ -161,16 +159,6 @@ class RunRecord(Result):
         path = self.directory / name
         with reading(path, _REMEDY, EvaluationError):
             return read_table(path)
-
-
-@dataclass(frozen=True, slots=True)
-class LengthScores(Result):
-    """The scores of short, medium and long inputs of a run (FAUN-Eval, RQ3)."""
-
-    schema = 2
-
-    run: RunRecord = field(metadata={"json": "{}.directory"})
-    thirds: Sequence[Third]
 
 
 _RECORD = TypeAdapter(RunRecord)

@@ -46,14 +46,7 @@ from goldpan.evaluation.record import (
     write_run,
 )
 from goldpan.evaluation.score import invalid_answers, metric_names, score
-from goldpan.evaluation.slices import (
-    default_columns,
-    find_dates,
-    leaks_of,
-    overlap_of,
-    read_overlap,
-    scores_by,
-)
+from goldpan.evaluation.slices import default_columns, find_dates, leaks_of, overlap_of, scores_by
 from goldpan.evaluation.task_input import PLACE, values_of
 from goldpan.evaluation.training import (
     Answered,
@@ -105,8 +98,7 @@ def run(
             context, test = training_context(
                 workspace, replace(data, splits=splits), protocol, seed, folder, reporter, costs
             )
-            whole = splits is data.splits
-            overlap = read_overlap(workspace, data) if whole else overlap_of(data.task, splits)
+            overlap = overlap_of(data, splits)
             title = f"{data.task.name} by {model.name}" + (f", {name}" if name else "")
             answered.append(train_and_ask(model, context, test, overlap, title))
         tables = {
@@ -226,7 +218,6 @@ def _facts(
         "learning": _learning(parts),
         "in_part": _gaps(data, model, protocol, parts),
         "uses_neighbors": model.uses_neighbors,
-        "uses_dates": model.uses_dates,
         "test_opened": max(part.opened for part in answered),
         "costs": Costs(**{name: round(value, 6) for name, value in asdict(costs).items()}),
     }

@@ -6,7 +6,6 @@ rows from after it are surely new to the model.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -16,20 +15,16 @@ from statistics import fmean
 from typing import Literal
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.parquet import read_table, write_table
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.score import RESAMPLES, score
 from goldpan.evaluation.task_input import values_of
-from goldpan.filters.duplicates.settings import DuplicateSettings
 
 ALWAYS = "repo"
 """The column by which every run is scored, where its rows name 2 to 200 projects."""
@@ -184,12 +179,7 @@ FEWEST_ROWS = 20
 """Fewer rows give no score worth comparing."""
 _MOST_GENERATED = 2_000
 """Generated texts that are compared anew; more would take too long."""
-_SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field(COLUMN, pa.list_(pa.field("item", pa.string(), nullable=False)), nullable=False),
-    ]
-)
+_MARKS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _KINDS_SEEN: Mapping[str, tuple[Kind, ...]] = {
     "texts": ("text", "near"),
     "documents": ("document",),
@@ -262,43 +252,30 @@ class Leaks:
         return next((part for part in self.without if part.seen == kind), None)
 
 
-def read_overlap(workspace: WorkspaceLayout, data: TaskData) -> Overlap:
-    """Return the overlap of a task's splits, from the workspace's cache where it is there."""
-    facts = f"{data.data_hash} {data.split_hash} {DuplicateSettings().digest()}"
-    name = hashlib.sha256(facts.encode()).hexdigest()[:24]
-    path = workspace.root / "cache" / "overlap" / f"{name}.parquet"
-    if path.exists():
-        table = read_table(path)
-        kinds = orjson.loads(table.schema.metadata[b"kinds"])
-        rows = list(zip(table["id"].to_pylist(), table[COLUMN].to_pylist(), strict=True))
-        return Overlap(
-            len(data.splits["test"]),
-            {kind: frozenset(row for row, kinds_of in rows if kind in kinds_of) for kind in kinds},
-        )
-    overlap = overlap_of(data.task, data.splits)
-    ids = sorted({row for kinds_of in overlap.rows.values() for row in kinds_of})
-    table = pa.table([ids, [overlap.kinds_of(row) for row in ids]], schema=_SCHEMA)
-    table = table.replace_schema_metadata({"kinds": orjson.dumps(list(overlap.rows))})
-    make_directory(path.parent)
-    with workspace.scratch() as scratch:
-        write_table(table, scratch / path.name)
-        publish({scratch / path.name: path})
-    return overlap
+_OVERLAPS: dict[tuple[str, str], Overlap] = {}
+"""Those of this process, by the hashes of data and split: several models are run on a task."""
 
 
-def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:
-    """Return the overlap of the test with all other splits."""
+def overlap_of(data: TaskData, splits: Mapping[str, pa.Table]) -> Overlap:
+    """Return the overlap of the test with all other splits, of a task or of a part of it."""
+    key = (data.data_hash, data.split_hash)
+    whole = splits is data.splits
+    if whole and key in _OVERLAPS:
+        return _OVERLAPS[key]
     train = (
         batch for name, rows in splits.items() if name != "test" for batch in rows.to_batches()
     )
-    return find_overlap(task, train, splits["test"].to_batches())
+    overlap = find_overlap(data.task, train, splits["test"].to_batches())
+    if whole:
+        _OVERLAPS[key] = overlap
+    return overlap
 
 
 def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
     """Return predictions with the column of how each row resembles train."""
     kinds = [overlap.kinds_of(row) for row in predictions["id"].to_pylist()]
     return predictions.append_column(
-        _SCHEMA.field(COLUMN), pa.array(kinds, _SCHEMA.field(COLUMN).type)
+        pa.field(COLUMN, _MARKS, nullable=False), pa.array(kinds, _MARKS)
     )
 
 

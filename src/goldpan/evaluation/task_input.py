@@ -60,20 +60,6 @@ def code_parts(family: Family) -> list[str]:
     return [column for column in family.inputs if column not in MODULES]
 
 
-def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:
-    """Return rows in which the text of the removed modules is empty; all else stays."""
-    for column in ablation.removed:
-        index = rows.schema.get_field_index(column)
-        if index < 0:
-            raise EvaluationError(
-                f"The rows have no column {column}", "Ablate the built dataset, not the task's rows"
-            )
-        field = rows.schema.field(index)
-        empty = pa.chunked_array([pa.array([""] * rows.num_rows, type=field.type)])
-        rows = rows.set_column(index, field, empty)
-    return rows
-
-
 def relative_change(full: float, part: float) -> float | None:
     """Return by what share a score changes without a module (the paper's delta), None from 0."""
     return (part - full) / full if full else None
@@ -193,14 +179,17 @@ def _without_nulls(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
-    """Return rows without some of their parts, their text joined of those that stay."""
+    """Return rows without the text of some of their parts, their text joined of those that stay."""
     if not missing.removed:
         return rows
-    rows = ablate(rows, missing)
     stay = [rows[name] for name in task.columns.text if name not in missing.removed]
-    index = rows.schema.get_field_index("text")
-    text = pc.binary_join_element_wise(*stay, "\n") if stay else pa.array([""] * len(rows))
-    return rows.set_column(index, rows.schema.field(index), text)
+    empty = pa.array([""] * len(rows))
+    text = pc.binary_join_element_wise(*stay, "\n") if stay else empty
+    for name, column in {**dict.fromkeys(missing.removed, empty), "text": text}.items():
+        index = rows.schema.get_field_index(name)
+        field = rows.schema.field(index)
+        rows = rows.set_column(index, field, column.cast(field.type))
+    return rows
 
 
 NO_VALUE = "(none)"

@@ -13,7 +13,7 @@ from goldpan.evaluation.label_errors import LabelErrors
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Learning
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.record import LengthScores, RunRecord
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import ResolvedResult
 from goldpan.evaluation.score import main_metrics
 from goldpan.evaluation.slices import ByColumn, RowDates, headline
@@ -82,20 +82,6 @@ def _finished(result: RunRecord) -> Iterator[Piece]:
         yield from by_blocks(part)
 
 
-@renders(list[LengthScores])
-def _lengths(results: Sequence[LengthScores]) -> Iterator[Piece]:
-    cells = [
-        (
-            f"{result.run.task} by {result.run.model}, seed {result.run.seed}",
-            *(third.name, f"{third.shortest:,} to {third.longest:,}", third.scores.examples),
-            f"{third.scores.main} {_number_text(third.scores.value(third.scores.main))}",
-        )
-        for result in results
-        for third in result.thirds
-    ]
-    yield Table(("run", "inputs", "characters", "examples", "score"), cells)
-
-
 def _cautions(record: RunRecord) -> Iterator[str]:
     """Yield what to know before quoting a run's scores, the most important first."""
     scores = record.scores
@@ -105,8 +91,7 @@ def _cautions(record: RunRecord) -> Iterator[str]:
         yield f"{main.name} is not defined: {main.reason}"
     elif main.interval is None:
         yield f"{main.name}: {main.reason}"
-    dates = record.date_signal.sentence() if record.date_signal else ""
-    yield f"{dates}. This model reads the date itself" if dates and record.uses_dates else dates
+    yield record.date_signal.sentence() if record.date_signal else ""
     yield from cautions_of_steps(record.learning)
     yield _caution_of_cutoff(record.dates)
     if record.in_part:

@@ -187,41 +187,6 @@ def _timeline(moments: Indexes, labels: Indexes, names: int) -> _Timeline:
     return _Timeline(moments[order], labels[order], marks.cumsum(axis=0))
 
 
-class DateNeighbors:
-    """Shares of labels among the texts of the same project that are nearest in time."""
-
-    def __init__(
-        self,
-        projects: Sequence[str | None],
-        moments: Sequence[int | None],
-        labels: Sequence[int],
-        names: int,
-    ) -> None:
-        """Read texts, all with a date; `labels` are indexes below `names`."""
-        times, marks = np.array(moments, dtype=np.int64), np.array(labels, dtype=np.int64)
-        self._overall = np.bincount(marks, minlength=names)
-        self._timelines = {
-            project: _timeline(times[rows], marks[rows], names)
-            for project, rows in _by_project(projects).items()
-        }
-
-    def shares(self, projects: Sequence[str | None], moments: Sequence[int | None]) -> Numbers:
-        """Return a row of shares a text, none of them zero.
-
-        A text without a date, or of a project without texts here, has the shares of all texts.
-        """
-        counts = np.tile(self._overall.astype(np.float64), (len(moments), 1))
-        dated = np.array([moment is not None for moment in moments], dtype=np.bool_)
-        for project, rows in _by_project(projects).items():
-            timeline = self._timelines.get(project)
-            rows = rows[dated[rows]]
-            if timeline is not None and len(rows):
-                at = np.array([moments[row] for row in rows], dtype=np.int64)
-                counts[rows] = timeline.around(np.searchsorted(timeline.moments, at), NEAREST)
-        counts += 1.0
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
-
-
 def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | None:
     """Measure how dates predict labels; None for tasks without one label a text, or no dates.
 

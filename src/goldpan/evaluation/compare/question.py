@@ -91,11 +91,6 @@ class System:
         """Return all its runs, by task and seed."""
         return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
 
-    @property
-    def uses_dates(self) -> bool:
-        """True where the model reads the dates of texts."""
-        return any(run.uses_dates for run in self.every())
-
     def scores(self, task: str) -> dict[int, float]:
         """Return its scores on a task by seed, without those that are undefined."""
         scores = {run.seed: ranking_score(run.scores).value for run in self.runs.get(task, ())}

@@ -49,7 +49,6 @@ class LoadedModel:
 
     module: Any
     head: TaskHead
-    attention: str
     half: bool
     """True where it computes in bfloat16."""
     device: Any

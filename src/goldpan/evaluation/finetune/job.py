@@ -69,8 +69,6 @@ class TrainingSettings:
     """True if texts of similar length share a step, which saves padding (transformers' way)."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`bf16` or `fp32`; `auto` is bf16 on GPUs that have it."""
-    attention: Literal["auto", "flash", "sdpa", "eager"] = "auto"
-    """`flash`, `sdpa` or `eager`; `auto` is sdpa where the model has it."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`cpu` or `cuda`."""
     processes: Positive = 1

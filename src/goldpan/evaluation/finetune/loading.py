@@ -21,7 +21,6 @@ _HEADS = ("classifier", "score", "classification_head")
 """Names that transformers gives to the layers of a head; LoRA trains them whole."""
 _OFFSET_POSITIONS = ("roberta", "camembert", "mpnet", "longformer")
 """Kinds of models whose positions begin after the number of the padding token."""
-_ATTENTION = {"auto": None, "flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
 
 
 def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> LoadedModel:
@@ -45,18 +44,16 @@ def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> Lo
         module, report = getattr(transformers, f"AutoModelFor{head.auto}").from_pretrained(
             job.weights if learned is None or settings.lora else learned,
             config=config,
-            attn_implementation=_ATTENTION[settings.attention],
             dtype=torch.bfloat16 if short else torch.float32,
             ignore_mismatched_sizes=True,
             local_files_only=True,
             output_loading_info=True,
         )
-        attention = module.get_correct_attn_implementation(_ATTENTION[settings.attention])
         if settings.lora:
             module = _with_adapters(module, job, report, learned)
         if not settings.shares_weights or learned is not None:
             module = module.to(device)
-    return LoadedModel(module, head, attention, half, device)
+    return LoadedModel(module, head, half, device)
 
 
 def _tokenizer(job: TrainingJob, config: Any) -> Any:
@@ -155,12 +152,6 @@ def explained(job: TrainingJob) -> Iterator[None]:
                 "Choose smaller weights, --lora, or a device with more memory",
             ) from None
         message = " ".join(str(error).split())[:300]
-        if job.settings.attention == "flash" and "FlashAttention" in message:
-            raise EvaluationError(
-                f"{job.weights.name} cannot use FlashAttention here ({message})",
-                "Run pip install flash-attn on a machine with an Ampere GPU or newer, or set "
-                "attention=auto",
-            ) from None
         raise EvaluationError(
             f"{job.weights.name} cannot be loaded for {job.task.name} ({message})",
             "Check that the folder is complete and of a kind that transformers supports by "

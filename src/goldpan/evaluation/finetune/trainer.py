@@ -282,7 +282,6 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
             "gpus": self.args.world_size if loaded.device.type == "cuda" else 0,
             "processes": self.args.world_size,
             "precision": "bf16" if loaded.half else "fp32",
-            "attention": loaded.attention,
             "max_length": loaded.head.tokenizer.model_max_length,
             "device_batch": self.sampler.device_batch,
             "accumulation": self.sampler.parts,

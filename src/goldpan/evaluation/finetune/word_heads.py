@@ -91,28 +91,35 @@ def _windows(
 ) -> Iterator[TokenizedExample]:
     """Yield the windows of texts that have words, which spans of characters name.
 
-    Windows overlap, so that nearly every word is whole in one: it belongs to the first such.
+    Windows overlap, so that most words are whole in one, and belong to the first such; one that is
+    longer than the overlap belongs to the last in which it begins, with the tokens that are there.
     """
     overlap = tokenizer.model_max_length // 8
     cut = encodings(tokenizer, texts, stride=overlap)
     for row, (encoding, places) in enumerate(zip(cut, spans, strict=True)):
         left = dict(enumerate(places))
-        windows = (encoding, *encoding.overflowing)
-        for number, window in enumerate(windows, 1):
-            inner = [at for at, special in enumerate(window.special_tokens_mask) if not special]
+        parts = [(window, _inner(window)) for window in (encoding, *encoding.overflowing)]
+        begins = [window.offsets[inner[0]][0] for window, inner in parts[1:]]
+        for (window, inner), low, following in zip(
+            parts, [0, *begins], [*begins, math.inf], strict=True
+        ):
             if not inner:
                 continue
             starts, ends = zip(*(window.offsets[at] for at in inner), strict=True)
-            low = starts[0] if number > 1 else 0
-            high = ends[-1] if number < len(windows) else math.inf
+            high = ends[-1] if following < math.inf else math.inf
             words = []
             for word, (start, end) in list(left.items()):
                 first, after = bisect_right(ends, start), bisect_left(starts, end)
-                if first < after and low <= start and end <= high:
+                if first < after and low <= start and (end <= high or start < following):
                     words.append((word, inner[first], inner[after - 1] + 1))
                     del left[word]
             if words:
                 yield TokenizedExample(row, array("i", window.ids), words=words)
+
+
+def _inner(window: Any) -> list[int]:
+    """Return the places of a window's tokens that are from the text."""
+    return [at for at, special in enumerate(window.special_tokens_mask) if not special]
 
 
 def _likeliest(model: LoadedModel, rows: Sequence[Sequence[int]]) -> list[list[int]]:

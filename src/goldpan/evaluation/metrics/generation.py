@@ -138,27 +138,6 @@ def extract_path(answer: str) -> str | None:
     return candidates.pop() if len(candidates) == 1 else None
 
 
-def mentions_path(answer: str, path: str) -> bool:
-    """Return whether a path stands anywhere in an answer, as a whole, not as part of another."""
-    start = answer.find(path) if path else -1
-    while start >= 0:
-        end = start + len(path)
-        before, after = answer[max(start - 2, 0) : start], answer[end : end + 2]
-        whole = not before or before == "./" or not _continues(before[-1])
-        if whole and (not after or not _continues(after[0]) or _ends_sentence(after)):
-            return True
-        start = answer.find(path, end)
-    return False
-
-
-def _continues(character: str) -> bool:
-    return character.isalnum() or character in "/\\_-.+"
-
-
-def _ends_sentence(after: str) -> bool:
-    return after[0] == "." and (len(after) == 1 or after[1].isspace())
-
-
 def _clean(word: str) -> str:
     word = word.rstrip(".:!?").replace("\\", "/")
     return _LINE_NUMBER.sub("", word).removeprefix("./")
@@ -250,9 +229,6 @@ def path_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
         "exact_match": [answer == path for path, answer in pairs],
         "exact_match_normalized": [
             answer is not None and extract_path(answer) == path for path, answer in pairs
-        ],
-        "path_mentioned": [
-            answer is not None and mentions_path(answer, path) for path, answer in pairs
         ],
     }
     return [means({name: np.array(column, dtype=float) for name, column in columns.items()})]

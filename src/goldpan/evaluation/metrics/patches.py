@@ -90,17 +90,13 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     ]
 
 
-def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) -> str | None:
-    """Return the file after, None where the patch does not apply to it or removes it.
+def apply_answer(
+    answer: str, path: str, before: str, *, lenient: bool = False
+) -> Sequence[str] | None:
+    """Return the file after, nothing where it goes away, None where the patch does not apply.
 
     The answer must edit this file alone, under its name or, in blocks, under none.
     """
-    after = _apply(answer, path, before, lenient=lenient)
-    return after[0] if after else None
-
-
-def _apply(answer: str, path: str, before: str, *, lenient: bool = False) -> Sequence[str] | None:
-    """Return the file after, nothing where it goes away, and None as `apply_answer` does."""
     edits = _parse(answer)
     try:
         if not edits:
@@ -140,9 +136,9 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
     columns = {name: np.zeros(len(patches)) for name in APPLICATION}
     for index, (patch, path) in enumerate(zip(patches, paths, strict=True)):
         before, answer = patch.file_before or "", patch.answer or ""
-        after = _apply(answer, path, before)
-        loose = _apply(answer, path, before, lenient=True) if after is None else after
-        expected = _apply(patch.reference, path, before)
+        after = apply_answer(answer, path, before)
+        loose = apply_answer(answer, path, before, lenient=True) if after is None else after
+        expected = apply_answer(patch.reference, path, before)
         columns["patch_applied"][index] = after is not None
         columns["patch_applied_lenient"][index] = loose is not None
         columns["file_exact"][index] = after is not None and after == expected

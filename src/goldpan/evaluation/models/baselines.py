@@ -1,4 +1,4 @@
-"""Baselines that learn nothing of the text: the majority, the date, and copied answers.
+"""Baselines that learn nothing of the text: the majority, and copied answers.
 
 Where answers are paths or texts, a row that one of them solves measures nothing. Copy Ex-output
 answers with the output of one of the task's own examples, drawn for each row;
@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.splits import draw_number
-from goldpan.datasets.tasks.leakage import DateNeighbors, Numbers
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task, TaskType, target_column
 from goldpan.datasets.tasks.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import (
@@ -81,49 +80,6 @@ def _majority(_: Mapping[str, Any], context: TrainingContext) -> _Constant:
 def _commonest(counts: Counter[str]) -> str:
     """Return the most frequent, of several the first by name, so that runs are alike."""
     return min(counts, key=lambda name: (-counts[name], name))
-
-
-_DATES = "dates"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelsByDate:
-    """The labels of train rows with a date, by project and time."""
-
-    neighbors: DateNeighbors
-
-    @classmethod
-    def of(cls, task: Task, rows: pa.Table) -> LabelsByDate:
-        """Learn from rows with one label each."""
-        rows = rows.filter(rows["created_at"].is_valid())
-        indexes = {name: index for index, name in enumerate(task.label_names)}
-        labels = [indexes[name] for name in rows[target_column(task.type).name].to_pylist()]
-        return cls(DateNeighbors(rows["repo"].to_pylist(), _moments(rows), labels, len(indexes)))
-
-    def shares(self, rows: pa.Table) -> Numbers:
-        """Return how frequent each label is around the date of each row, a row each."""
-        return self.neighbors.shares(rows["repo"].to_pylist(), _moments(rows))
-
-
-def _moments(rows: pa.Table) -> list[int | None]:
-    return list(rows["created_at"].cast(pa.int64()).to_pylist())
-
-
-def require_dates(name: str, task: Task, rows: pa.Table) -> None:
-    """Raise `EvaluationError` where no train row has a date."""
-    if rows["created_at"].null_count == len(rows):
-        raise EvaluationError(
-            f"No train row of {task.name} has a date, which the model {name} reads",
-            "Choose another model, or import the task with a column for created_at",
-        )
-
-
-def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
-    task = context.task
-    require_dates(_DATES, task, context.whole_train)
-    context.learning.from_all = True
-    labels = LabelsByDate.of(task, context.whole_train)
-    return FittedFunction(lambda rows: label_answers(task, labels.shares(rows)))
 
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
@@ -222,14 +178,6 @@ def _longest_comments(rows: pa.Table) -> Answers:
 MODELS = (
     entry(
         "majority", "Always the most frequent answer of train, the median for numbers.", _majority
-    ),
-    entry(
-        _DATES,
-        "The most frequent label of the 14 texts of the same project nearest in time: what the "
-        "date alone tells, without the text.",
-        _fit_dates,
-        check=_answers(_DATES, "binary", "multi-class"),
-        uses_dates=True,
     ),
     entry(
         "copy-ex-output",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.workspace import make_directory, write_whole
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
 from goldpan.evaluation.model import (
@@ -35,13 +36,10 @@ from goldpan.evaluation.model import (
     require_choice,
     require_least,
 )
-from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, place_facts
+from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, Surroundings, place_facts
 from goldpan.evaluation.models.linear import HeadKind, Numbers, check_linear, fit_heads, logistic
 
-_NAME = "embeddings"
 _HEAD = HeadKind(logistic, (1.0, 4.0, 16.0, 64.0))
-_CONTEXTS = ("none", "neighbors")
-_DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 _AT_ONCE = 512
 """Texts that are encoded between two signs of progress."""
 _TOKEN_CHARACTERS = 24
@@ -111,12 +109,18 @@ class EmbeddedTexts:
         texts = rows["text"].to_pylist()
         parts = [units(self._encoder.of(texts)[0])]
         if self._documents is not None:
-            around = self._documents.around(rows)
-            for near in ([place.before for place in around], [place.after for place in around]):
-                has_text = np.array([bool(text) for text in near])[:, None]
-                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOR)
-            parts.append(place_facts(texts, around) * PLACE)
+            parts += embedded_context(self._encoder, texts, self._documents.around(rows))
         return np.concatenate(parts, axis=1, dtype=np.float64)
+
+
+def embedded_context(
+    encoder: Encoder, texts: Sequence[str], around: Sequence[Surroundings]
+) -> Iterator[Numbers]:
+    """Yield the embeddings of the texts before and after, and the places, weighed."""
+    for near in ([place.before for place in around], [place.after for place in around]):
+        has_text = np.array([bool(text) for text in near])[:, None]
+        yield units(encoder.of(near)[0]) * has_text * NEIGHBOR
+    yield place_facts(texts, around) * PLACE
 
 
 def units(vectors: Any) -> Numbers:
@@ -176,23 +180,41 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     return fit_heads(_HEAD, texts.of, context, settings["folds"])
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = model_settings(_NAME, _DEFAULTS, overrides)
-    require_choice(_NAME, settings, "context", _CONTEXTS)
-    require_least(_NAME, settings, folds=2, tokens=16)
-    weights = encoder_weights(settings["weights"])
-    # The same weights elsewhere are the same run.
-    settings |= {"weights": weights.name, "weights_hash": weights.digest}
-    around = settings["context"] == "neighbors"
-    fit = partial(_fit, weights, settings)
-    return Model(_NAME, fit, settings, uses_neighbors=around, check=check_linear)
+def encoder_model(
+    name: str,
+    about: str,
+    fit: Callable[[Weights, Mapping[str, Any], TrainingContext], Fitted],
+    defaults: Mapping[str, Any],
+    *,
+    contexts: Collection[str],
+    check: Callable[[Task], None],
+    **least: int,
+) -> ModelEntry:
+    """Return the entry of a model that reads texts by the encoder that its `weights` name."""
+
+    def make(overrides: Mapping[str, Any]) -> Model:
+        settings = model_settings(name, defaults, overrides)
+        require_choice(name, settings, "context", contexts)
+        require_least(name, settings, folds=2, tokens=16, **least)
+        weights = encoder_weights(settings["weights"])
+        # The same weights elsewhere are the same run.
+        settings |= {"weights": weights.name, "weights_hash": weights.digest}
+        around = settings["context"] != "none"
+        return Model(
+            name, partial(fit, weights, settings), settings, uses_neighbors=around, check=check
+        )
+
+    return ModelEntry(name, about, make)
 
 
 MODELS = (
-    ModelEntry(
-        _NAME,
+    encoder_model(
+        "embeddings",
         "Logistic regression, or ridge for numbers, on embeddings of a frozen encoder: "
         "weights=minilm or weights=DIRECTORY; context=neighbors adds the surrounding texts.",
-        _model,
+        _fit,
+        {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256},
+        contexts=("none", "neighbors"),
+        check=check_linear,
     ),
 )

@@ -24,27 +24,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from goldpan.datasets.tasks.task import CLASSIFICATION
-from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
-from goldpan.evaluation.model import (
-    Fitted,
-    Model,
-    ModelEntry,
-    TrainingContext,
-    load,
-    model_settings,
-    require_choice,
-    require_few,
-    require_least,
-    require_type,
-)
-from goldpan.evaluation.models.embedded import Encoder, units
-from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, Features, place_facts
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task
+from goldpan.evaluation.finetune.weights import MINILM, Weights
+from goldpan.evaluation.model import Fitted, TrainingContext, load, require_few, require_type
+from goldpan.evaluation.models.embedded import Encoder, embedded_context, encoder_model, units
+from goldpan.evaluation.models.features import Documents, Features, place_facts
 from goldpan.evaluation.models.linear import HeadKind, Numbers, fit_heads
 
 _NAME = "ensemble"
-_CONTEXTS = ("none", "neighbors", "answers")
-_DEFAULTS = {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5}
+_REMEDY = "Choose tfidf-svm or embeddings"
 _MOST_ROWS = 8_000
 """The most rows of train: a kernel compares every two of them."""
 _STRENGTH, _SHARPNESS, _TREES, _LEAF = 4.0, 0.2, 200, 2
@@ -153,11 +141,7 @@ class _Views:
         else:
             parts.append(np.zeros_like(parts[0]))
         if self._documents is not None:
-            around = self._documents.around(own)
-            for near in ([place.before for place in around], [place.after for place in around]):
-                has_text = np.array([bool(text) for text in near])[:, None]
-                parts.append(units(self._encoder.of(near)[0]) * has_text * NEIGHBOR)
-            parts.append(place_facts(texts, around) * PLACE)
+            parts += embedded_context(self._encoder, texts, self._documents.around(own))
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
     def _structure(self, rows: pa.Table) -> Numbers:
@@ -231,9 +215,7 @@ def _stack(widths: Sequence[int], folds: int, strength: float, seed: int) -> Any
 
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task, rows = context.task, context.whole_train
-    remedy = "Choose tfidf-svm or embeddings"
-    require_type(task, CLASSIFICATION, f"The model {_NAME} does not answer", remedy)
-    require_few(_NAME, "compares every two of", task, rows, _MOST_ROWS, remedy)
+    require_few(_NAME, "compares every two of", task, rows, _MOST_ROWS, _REMEDY)
     views = _Views(weights, settings, context)
     stack = HeadKind(partial(_stack, views.widths, settings["folds"]), (1.0,), fewest=3)
     with warnings.catch_warnings():
@@ -241,23 +223,20 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
         return fit_heads(stack, views.of, context, settings["folds"])
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = model_settings(_NAME, _DEFAULTS, overrides)
-    require_choice(_NAME, settings, "context", _CONTEXTS)
-    require_least(_NAME, settings, folds=2, tokens=16, layers=1)
-    weights = encoder_weights(settings["weights"])
-    # The same weights elsewhere are the same run.
-    settings |= {"weights": weights.name, "weights_hash": weights.digest}
-    around = settings["context"] != "none"
-    return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbors=around)
+def _check(task: Task) -> None:
+    require_type(task, CLASSIFICATION, f"The model {_NAME} does not answer", _REMEDY)
 
 
 MODELS = (
-    ModelEntry(
+    encoder_model(
         _NAME,
         "Words, embeddings and structure of texts, each read by a model of its own, stacked; "
         "weights=minilm or weights=DIRECTORY; context=neighbors adds the surrounding texts, "
         "context=answers train's answers to them, too.",
-        _model,
+        _fit,
+        {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5},
+        contexts=("none", "neighbors", "answers"),
+        check=_check,
+        layers=1,
     ),
 )

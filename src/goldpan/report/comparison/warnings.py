@@ -96,14 +96,11 @@ def _repeated_texts(compared: ComparisonResult) -> Iterator[str]:
 
 def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
     """Yield a sentence for each task whose labels the date alone tells."""
-    reading = [system.name for system in compared.ranked if system.uses_dates]
-    read = f" {listed(reading)} {'reads' if len(reading) == 1 else 'read'} the date itself."
     for name in compared.tasks:
         runs = (system.runs[name][0] for system in compared.ranked_on(name))
         signal = next((run.date_signal for run in runs if run.date_signal), None)
         if signal is not None and (sentence := signal.sentence()):
-            text = sentence.replace("train rows", f"train rows of {name}", 1)
-            yield f"{text}.{read if reading else ''}"
+            yield f"{sentence.replace('train rows', f'train rows of {name}', 1)}."
 
 
 def _protocols(compared: ComparisonResult) -> Iterator[str]:
