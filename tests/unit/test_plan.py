@@ -72,6 +72,7 @@ MISTAKES = [
     (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
     (LISTED + '[clone]\nsource = "https://me:secret@host/x.git"', "clone.source", "Remove them"),
     (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
+    (DATASET + '[[dataset]]\nname = "QA"\nfamily = "qa"', "have the name 'QA'", "another"),
     (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
     (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),
     (
@@ -193,6 +194,13 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     for name in ("fau", "defalt", "random:2", "'q'", "majorty", "longest-coment"):
         assert name in error.value.problem
     assert "6 things are missing or wrong" in error.value.problem
+
+
+def test_paths_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    read = plan(tmp_path, f'workspace = "~/lab"\n{DATASET}profile = "~/own.toml"\n')
+    assert read.profiles == (str(tmp_path / "home" / "own.toml"),)
+    assert open_workspace(read).path == tmp_path / "home" / "lab"
 
 
 def test_a_selection_in_the_words_of_the_search() -> None:

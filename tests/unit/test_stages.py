@@ -45,11 +45,21 @@ def test_a_stage_reads_what_others_wrote_of_the_same_repository(tmp_path: Path) 
     for name in (*names, "tables/o/n/pairs.landed.parquet", "tables/o/other/entries.parquet"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    read = STAGES["filter"].reads(tmp_path, repo="O/N", rules="default")
+    stages = [STAGES[name] for name in STAGES["filter"].inputs]
+    read = [path for one in stages for path in one.files(tmp_path, repo="O/N", rules="default")]
     assert read == [tmp_path / name for name in names]
 
 
-@pytest.mark.parametrize("name", ["report.html", "raw/o/n/lock", "runs/t/m/seed-0.work/a.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report.html",
+        "raw/o/n/lock",
+        "runs/t/m/seed-0.work/a.parquet",
+        "tables/o/n/._entries.parquet",
+        "datasets/qa/.DS_Store",
+    ],
+)
 def test_other_files_are_of_no_stage(name: str, tmp_path: Path) -> None:
     assert stage_of(tmp_path, tmp_path / name) is None
 

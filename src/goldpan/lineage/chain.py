@@ -310,7 +310,7 @@ def _again(workspace: WorkspaceLayout, root: Path, repo: str) -> WorkspaceLayout
     for other in workspace.repositories("tables"):
         if other != repo.lower():
             _link_to(old / "tables" / other, anew.tables(other))
-    for path in (old / "verdicts" / repo.lower()).glob("*/*.llm.parquet"):
+    for path in (old / "verdicts" / repo.lower()).glob("*/[!.]*.llm.parquet"):
         if path.parent.name != UNPAIRED or workspace.rules_of(repo) is None:
             _link_to(path, root / path.relative_to(old))
     return anew

@@ -153,7 +153,7 @@ def _items(workspace: WorkspaceLayout) -> Iterator[Checked]:
                 yield [path], partial(_file, path)
     for repo in workspace.repositories("tables"):
         yield [], partial(_tables, workspace, repo)
-    for path in sorted((root / "verdicts").rglob(f"*{_REVIEWED}")):
+    for path in sorted((root / "verdicts").rglob(f"[!.]*{_REVIEWED}")):
         yield [], partial(_answers, workspace, path)
 
 

@@ -19,6 +19,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.miners.journal import sources
 
+_NAMED = re.compile(r"(.+?)(?:#|/(?:issues|pull|discussions)/)(\d{1,10})(?:[/?#].*)?")
+"""OWNER/NAME#N, or an address on GitHub, whatever part of the page it leads to."""
 _REFERENCES = """
 SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, stance,
        observed_on, evidence.where AS "where", evidence.source_id AS source_id,
@@ -67,11 +69,11 @@ class Explanation(Result):
 
 
 def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
-    """Explain ``OWNER/NAME#N``.
+    """Explain ``OWNER/NAME#N``, or what an address on GitHub shows.
 
     Raises `UsageError` for another spelling, `WorkspaceError` where the entry is not known.
     """
-    match = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull|discussions)/)(\d{1,10})", subject.strip())
+    match = _NAMED.fullmatch(subject.strip())
     if not match:
         raise UsageError(
             f"{subject!r} does not name an issue, a pull request or a discussion",
@@ -87,7 +89,7 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
         is_discussed = workspace.table(repo, "discussions").exists()
         discussions = rows("FROM discussions WHERE number = $number") if is_discussed else ()
         verdicts = []
-        judged = workspace.verdicts(repo, "any").parent.glob("*.parquet")
+        judged = workspace.verdicts(repo, "any").parent.glob("[!.]*.parquet")
         people = (workspace.root / "annotations").glob("*/verdicts.parquet")
         for path in (*sorted(judged), *sorted(people)):
             connection.register("verdicts", connection.read_parquet(str(verify_parquet(path))))

@@ -6,7 +6,6 @@ entry in `STAGES`::
 
     stage_of(root, path)                    the stage that wrote a file, with its name's fields
     STAGES["pair"].files(root, repo="o/n")  the files that a stage wrote, here of one repository
-    STAGES["pair"].reads(root, repo="o/n")  the files that it reads there
     remedy_for(root, path)                  what to do to have a file anew
 """
 
@@ -57,10 +56,6 @@ class Stage:
         Fields that its patterns lack are left aside.
         """
         return sorted(path for path, _ in self.results(root, fields, whole=False))
-
-    def reads(self, root: Path, **fields: str) -> list[Path]:
-        """Return the files that the stage reads, chosen as in `files`."""
-        return [path for name in self.inputs for path in STAGES[name].files(root, **fields)]
 
     def results(
         self, root: Path, fields: Fields, *, whole: bool = True
@@ -268,7 +263,12 @@ def remedy_for(root: Path, path: Path, command: str = "", **fields: str) -> str:
 
 
 def _match(root: Path, path: Path) -> tuple[Stage, str, Fields] | None:
-    """Return the stage that wrote a file, with the pattern and the fields of its path."""
+    """Return the stage that wrote a file, with the pattern and the fields of its path.
+
+    None wrote hidden files, which systems and file managers leave everywhere.
+    """
+    if path.name.startswith("."):
+        return None
     name = path.relative_to(root).as_posix()
     for stage, pattern in _patterns(name.partition("/")[0]):
         if match := _regex(pattern).fullmatch(name):

@@ -153,10 +153,10 @@ def _misfits(file: PlanFile) -> Iterator[Problem]:
         seen = set()
         for place, section in places.items():
             name = subject_of(section)
-            if isinstance(place[-1], int) and name in seen:
+            if isinstance(place[-1], int) and name.lower() in seen:
                 cause = f"two of {place[0]} have the name {name!r}"
                 yield Problem.at(place, cause, "Give one another name")
-            seen.add(name)
+            seen.add(name.lower())
     datasets = file.by_stage["dataset"].items()
     required = {place: str(one.get("profile")) for place, one in datasets if reviews_of(one)}
     for review in file.sections("review"):

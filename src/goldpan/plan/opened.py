@@ -158,10 +158,10 @@ def open_workspace(
 
 
 def files_below(*directories: Path) -> list[Path]:
-    """Return all files below directories, but for what an audit writes beside a card."""
+    """Return all files below directories but hidden ones and what an audit writes beside a card."""
     return [
         path
         for directory in directories
         for path in directory.rglob("*")
-        if path.is_file() and path.name != FINDINGS_PAGE
+        if path.is_file() and path.name != FINDINGS_PAGE and path.name[0] != "."
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from goldpan.core.errors import MiningError
 from goldpan.core.result import count, json_data
 from goldpan.datasets.licenses import stated_license
+from goldpan.lineage.stages import STAGES
 from goldpan.plan.step import Outcome, Results, Step, Unit
 
 _DAY = timedelta(days=1)
@@ -85,7 +86,7 @@ def pair_step(unit: Unit) -> Step:
     return Step(
         options=[{"rules": name} for name in names],
         settings={"rules": ", ".join(names), **rules},
-        inputs=plan.tables("normalize", repo=repo),
+        inputs=plan.tables(*STAGES["pair"].inputs, repo=repo),
         ended=lambda _: Outcome(outputs=plan.tables("pair", repo=repo)),
     )
 
@@ -132,7 +133,7 @@ def filter_step(unit: Unit) -> Step:
     return Step(
         options=[{"profile": profile, "rules": rules} for profile, rules in chosen],
         settings={**asked, **described, **plan.issues()},
-        inputs=plan.tables("normalize", "history", "pair", repo=repo),
+        inputs=plan.tables(*STAGES["filter"].inputs, repo=repo),
         ended=ended,
     )
 

@@ -190,8 +190,9 @@ class PlanRun:
 
     def _result(self, due: _Due, results: Sequence[Any]) -> StepResult:
         """Return what is kept of a unit that ended; raises the error that a result tells of."""
-        for error in (error for result in results for error in getattr(result, "errors", ())):
-            raise error
+        errors = [error for result in results for error in getattr(result, "errors", ())]
+        if errors and not due.step.tells_errors:
+            raise errors[0]
         unit, ended = due.unit, due.step.ended(results)
         summary, missing, basis = ended.summary, ended.missing, due.result.basis
         if summary is None:

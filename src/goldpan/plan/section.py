@@ -10,6 +10,7 @@ import types
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from os.path import expanduser
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
@@ -304,8 +305,8 @@ class PlanFile:
         return str(self.resolve(name)) if name.endswith(".toml") else name
 
     def resolve(self, name: str) -> Path:
-        """Return a path of the file, which is relative to the file's folder."""
-        return self.path.parent / name
+        """Return a path of the file, which is relative to the file's folder or to ~."""
+        return self.path.parent / expanduser(name)  # noqa: PTH111 - a path's own fails for unknown users
 
     def found(self, name: str) -> str:
         """Return a path of the file where it is there, else the name of something elsewhere."""

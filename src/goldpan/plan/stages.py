@@ -81,6 +81,7 @@ def _evaluate_step(unit: Unit) -> Step:
         settings={"gpus": None},  # on which no score depends
         inputs=unit.plan.data(unit.section),
         ended=ended,
+        tells_errors=True,
     )
 
 

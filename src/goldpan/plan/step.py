@@ -54,6 +54,8 @@ class Step:
     """Why it has to run though nothing changed here."""
     command: str = ""
     """The command whose method is called, where it is not the stage's."""
+    tells_errors: bool = False
+    """True where `ended` tells of the errors of results, one of which else fails the unit."""
 
 
 Names = Callable[["Unit"], Iterable[str]]
