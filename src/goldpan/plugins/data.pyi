@@ -120,7 +120,6 @@ from goldpan.datasets.tasks.wording import answer_form as answer_form
 from goldpan.datasets.tasks.wording import find_method as find_method
 from goldpan.datasets.tasks.wording import input_text as input_text
 from goldpan.datasets.tasks.wording import output_text as output_text
-from goldpan.datasets.tasks.wording import read_texts as read_texts
 from goldpan.datasets.tasks.wording import wording_of as wording_of
 from goldpan.filters.duplicates.near import find_leaks_of_batches as find_leaks_of_batches
 from goldpan.filters.duplicates.near import group as group

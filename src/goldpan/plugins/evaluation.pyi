@@ -36,7 +36,6 @@ from goldpan.evaluation.record import PREDICTIONS as PREDICTIONS
 from goldpan.evaluation.record import TRAIN as TRAIN
 from goldpan.evaluation.record import RunRecord as RunRecord
 from goldpan.evaluation.record import read_runs as read_runs
-from goldpan.evaluation.score import predictions_schema as predictions_schema
 from goldpan.evaluation.score import ranking_score as ranking_score
 from goldpan.evaluation.slices import THIRDS as THIRDS
 from goldpan.evaluation.slices import Third as Third
@@ -54,7 +53,6 @@ from goldpan.report.document import Picture as Picture
 from goldpan.report.document import Remark as Remark
 from goldpan.report.document import ReportTable as ReportTable
 from goldpan.report.document import Section as Section
-from goldpan.report.document import formatted as formatted
 from goldpan.report.document import listed as listed
 from goldpan.report.plots import canvas as canvas
 from goldpan.reproduce.cells import CellOutcome as CellOutcome
