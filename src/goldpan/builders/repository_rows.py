@@ -27,7 +27,7 @@ from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.provenance import MinedSource
@@ -140,11 +140,17 @@ def make_rows(
         workspace_duplicates(workspace, settings, reporter, execution)
         processes = min(execution.workers, len(repos))
         task = stack.enter_context(reporter.task(f"{request.family} of repositories", len(repos)))
-        small = processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES
-        if execution.engine == "local" and small:
-            return list(_counted(map(work, repos), task))
-        machines = stack.enter_context(open_engine(execution, max(1, processes)))
-        return list(_counted(machines.map(work, repos), task))
+        tables = [workspace.table(repo, "entries") for repo in repos]
+        entries = sum(count_rows(table) for table in tables if table.exists())
+        made: Iterator[RepositoryRows] = map(work, repos)
+        if execution.engine != "local" or (processes > 1 and entries >= _WORTH_PROCESSES):
+            machines = stack.enter_context(open_engine(execution, max(1, processes)))
+            made = machines.map(work, repos)
+        built = []
+        for rows in made:
+            task.advance()
+            built.append(rows)
+        return built
 
 
 def write_rows(
@@ -224,19 +230,6 @@ def draw_rows(rows: Spool, most: int, seed: int, family: str) -> int:
     subjects = [str(name).removeprefix(prefix) for name in rows.facts["id"].to_pylist()]
     rows.choose(sample_by_hash(range(len(subjects)), most, seed, subjects.__getitem__))
     return len(subjects) - len(rows.facts)
-
-
-def _counted(
-    repositories: Iterable[RepositoryRows], task: ProgressTask
-) -> Iterator[RepositoryRows]:
-    for rows in repositories:
-        task.advance()
-        yield rows
-
-
-def _entries(workspace: WorkspaceLayout, repos: Sequence[str]) -> int:
-    tables = [workspace.table(repo, "entries") for repo in repos]
-    return sum(count_rows(table) for table in tables if table.exists())
 
 
 def _reviewed(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -276,7 +276,7 @@ def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
         case "none":
             return [0] * len(rows)
         case "time":
-            return [sum(_moment(row, plan) >= cut for cut in plan.cuts) for row in rows]
+            return [sum(moment >= cut for cut in plan.cuts) for moment in _moments(rows, plan)]
         case "random":
             return _sides_by_hash([row.group for row in rows], plan)
         case "repository":
@@ -293,25 +293,22 @@ def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
         case "stratified":
             return _stratified(rows, plan)
         case "given":
-            return [_partition(row, plan) for row in rows]
+            if odd := [row.id for row in rows if row.partition not in plan.names]:
+                raise DatasetError(
+                    f"{odd[0]} has no official split, so it belongs to no side of {plan}",
+                    "Split at random or stratified",
+                )
+            return [plan.names.index(str(row.partition)) for row in rows]
 
 
-def _moment(row: SplitCandidate, plan: SplitPlan) -> datetime:
-    if row.moment is None:
-        raise DatasetError(
-            f"{row.id} has no time, so it belongs to no side of {plan}",
-            "Split by repository or at random",
-        )
-    return row.moment
-
-
-def _partition(row: SplitCandidate, plan: SplitPlan) -> int:
-    if row.partition not in plan.names:
-        raise DatasetError(
-            f"{row.id} has no official split, so it belongs to no side of {plan}",
-            "Split at random or stratified",
-        )
-    return plan.names.index(row.partition)
+def _moments(rows: Iterable[SplitCandidate], plan: SplitPlan) -> Iterator[datetime]:
+    for row in rows:
+        if row.moment is None:
+            raise DatasetError(
+                f"{row.id} has no time, so it belongs to no side of {plan}",
+                "Split by repository or at random",
+            )
+        yield row.moment
 
 
 def _stratified(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:

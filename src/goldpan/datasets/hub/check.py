@@ -113,7 +113,9 @@ def check_dataset(
     except DatasetError as error:
         return [PublishProblem(PROVENANCE, error.problem, error.remedy)]
     shards = [name for name in provenance["files"] if name.startswith("data/")]
-    family = known_family(provenance, _schema(directory, shards))
+    schemas = {shard: _read_schema(directory / shard) for shard in shards}
+    known = next((one for one in schemas.values() if isinstance(one, pa.Schema)), None)
+    family = known_family(provenance, known)
     if family is None:
         cause = f"this version of Goldpan does not know the family {provenance.get('family')!r}"
         return [
@@ -122,9 +124,14 @@ def check_dataset(
     problems = list(_check_files(directory, provenance["files"]))
     if any(problem.file != CARD for problem in problems) or not (directory / CARD).is_file():
         return problems
+    for shard, schema in schemas.items():
+        if schema != family.schema:
+            strange = f"its columns are not those of {family.name}"
+            cause = strange if isinstance(schema, pa.Schema) else f"it cannot be read ({schema})"
+            problems.append(PublishProblem(shard, cause, _BUILD))
+    if any(problem.file != CARD for problem in problems):
+        return problems
     texts = [name for name in provenance["files"] if name not in shards]
-    if foreign := list(_check_columns(directory, family, shards)):
-        return problems + foreign
     origins = [Origin(**origin) for origin in provenance["repositories"]]
     further = [name for name in texts if name not in (CARD, CROISSANT)]
     return [
@@ -137,13 +144,11 @@ def check_dataset(
     ]
 
 
-def _schema(directory: Path, shards: list[str]) -> pa.Schema | None:
-    for shard in shards:
-        try:
-            return pq.read_schema(directory / shard)
-        except (OSError, pa.ArrowException):  # the checks of the files report it
-            continue
-    return None
+def _read_schema(path: Path) -> pa.Schema | Exception:
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        return error
 
 
 def _check_sources(provenance: Mapping[str, Any]) -> Iterator[PublishProblem]:
@@ -179,17 +184,6 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishP
                 yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
         elif not is_as_recorded(path, files[name]):
             yield PublishProblem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
-
-
-def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterator[PublishProblem]:
-    for shard in shards:
-        try:
-            schema = pq.read_schema(directory / shard)
-        except (OSError, pa.ArrowException) as error:
-            yield PublishProblem(shard, f"it cannot be read ({error})", _BUILD)
-            continue
-        if schema != family.schema:
-            yield PublishProblem(shard, f"its columns are not those of {family.name}", _BUILD)
 
 
 def _check_licenses(

@@ -28,10 +28,8 @@ from goldpan.datasets.tasks.task import Task, target_column
 
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
-_WEB = "https://github.com/"
 NO_COLUMNS, NAME_COLUMNS = "text or target is missing", "Name the columns of the source"
-_SHOWN = 5
-"""Wrong answers that are named."""
+_SHOWN = 5  # wrong answers that are named
 _ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
 """An item of a list as Python and JSON write it."""
 
@@ -382,7 +380,7 @@ def _parsed(text: str) -> datetime:
 
 def _repo(text: str) -> str | None:
     """Return a project's name; addresses of GitHub, of its API too, become OWNER/NAME."""
-    for start in (_WEB, "https://api.github.com/repos/"):
+    for start in ("https://github.com/", "https://api.github.com/repos/"):
         if text.startswith(start):
             return "/".join(text.removeprefix(start).split("/")[:2])
     return text or None
