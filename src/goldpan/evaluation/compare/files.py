@@ -13,7 +13,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.compare.file_answers import SHORT, Runs, file_answers
 from goldpan.evaluation.compare.question import ComparisonQuestion, complete
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.evaluation.compare.score_files import PARTS, Key, ScoreFile, Truth, check_range
+from goldpan.evaluation.compare.score_files import Key, Part, ScoreFile, Truth, check_range
 from goldpan.evaluation.compare.scores import (
     RunScore,
     ScoreMatrix,
@@ -205,24 +205,22 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
 
 
 def _drift(keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]]) -> Iterator[Drift]:
-    """Yield the scores by part of tasks and models that have more than the test."""
+    """Yield the scores by part of tasks and models that have more than the test.
+
+    Means over projects and folds: seeds are no further data sets.
+    """
     for metric, scores in values.items():
-        parts: dict[tuple[str, str], dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        parts: dict[tuple[str, str], dict[Part, dict[tuple[str, str], list[float]]]]
+        parts = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
         for key in keys:
             if key in scores:
-                parts[key.task, key.model][key.part].append(key)
+                own = parts[key.task, key.model][key.part]
+                own[key.project, key.fold].append(scores[key])
         for (task, model), by_part in parts.items():
-            train, validation, test = (_mean(by_part[part], scores) for part in PARTS)
-            if test is not None and (train, validation) != (None, None):
-                yield Drift(task, model, metric, train, validation, test)
-
-
-def _mean(keys: Sequence[Key], values: Mapping[Key, float]) -> float | None:
-    """Return the mean over projects and folds: seeds are no further data sets."""
-    groups: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for key in keys:
-        groups[key.project, key.fold].append(values[key])
-    return fmean(map(fmean, groups.values())) if groups else None
+            means = {part: fmean(map(fmean, seeds.values())) for part, seeds in by_part.items()}
+            if "test" in means and len(means) > 1:
+                before = means.get("train"), means.get("validation")
+                yield Drift(task, model, metric, *before, means["test"])
 
 
 def _test_scores(
