@@ -15,7 +15,6 @@ from goldpan.evaluation.compare.question import ComparisonQuestion, complete
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import Key, Part, ScoreFile, Truth, check_range
 from goldpan.evaluation.compare.scores import (
-    RunScore,
     ScoreMatrix,
     TaskEvidence,
     check_settings,
@@ -76,8 +75,6 @@ class FileComparison:
 
     file: ScoreFile
     metric: str
-    matrix: ScoreMatrix
-    """Scores of the test parts; a data set a task, or a project of it."""
     left_out: tuple[str, ...]
     """Data sets outside the comparison, with the reason, a sentence each."""
     comparison: Comparison
@@ -139,12 +136,11 @@ def compare_file(
             "Choose another --metric, or leave the model out",
         )
     matrix = score_matrix(
-        [
-            RunScore(model, dataset, number, values[ranked][key])
+        {
+            (model, dataset): [values[ranked][key] for key in own_keys]
             for (dataset, model), own_keys in runs.items()
-            for number, key in enumerate(own_keys)
             if dataset in block.tasks
-        ],
+        },
         ranked,
     )
     _check_alike(file, matrix, runs)
@@ -157,7 +153,6 @@ def compare_file(
     return FileComparison(
         file=file,
         metric=ranked,
-        matrix=matrix,
         left_out=block.left_out,
         comparison=comparison,
         new_tasks=new_tasks,
