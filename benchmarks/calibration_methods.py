@@ -15,7 +15,7 @@ from benchmarks.null_models import Drawn
 from goldpan.evaluation.compare.calibrated import Criteria, answer_on_new_rows, answer_on_new_tasks
 from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
 from goldpan.evaluation.compare.paired_tests import contributions, holm
-from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
+from goldpan.evaluation.compare.scores import ScoreMatrix, scipy_stats, score_matrix
 
 ALPHA = 0.05
 NEW_ROWS, NEW_TASKS = "calibrated: new rows", "calibrated: new tasks"
@@ -54,12 +54,12 @@ def by_scores(method: NamedMethod) -> Decide:
 
 def matrix(drawn: Drawn) -> ScoreMatrix:
     """Return the scores as comparisons take them."""
-    models, tasks, seeds = drawn.scores.shape
+    models, tasks, _ = drawn.scores.shape
     return score_matrix(
-        [
-            RunScore(drawn.models[i], f"t{j:02}", k, float(drawn.scores[i, j, k]))
-            for i, j, k in product(range(models), range(tasks), range(seeds))
-        ],
+        {
+            (drawn.models[i], f"t{j:02}"): drawn.scores[i, j].tolist()
+            for i, j in product(range(models), range(tasks))
+        },
         "macro_f1",
     )
 

@@ -22,7 +22,6 @@ from goldpan.evaluation.compare.paired_tests import (
 from goldpan.evaluation.compare.scores import (
     BINS,
     Floats,
-    RunScore,
     TaskEvidence,
     add_up,
     bins_of,
@@ -229,11 +228,11 @@ def test_scores_that_happen_to_agree_are_no_certainty() -> None:
 def test_scores_alone_need_six_tasks() -> None:
     def scores(tasks: int) -> dict[tuple[int, int], str]:
         matrix = score_matrix(
-            [
-                RunScore(model, f"t{at}", 0, base + at / 100 * (1 + (model == "a") / 10))
+            {
+                (model, f"t{at}"): [base + at / 100 * (1 + (model == "a") / 10)]
                 for model, base in (("a", 0.8), ("b", 0.6))
                 for at in range(tasks)
-            ],
+            },
             "f1",
         )
         return {pair: verdict.decision for pair, verdict in new_tasks_by_scores(matrix).of.items()}

@@ -10,7 +10,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.compare.methods import compare_by_name
 from goldpan.evaluation.compare.question import ComparisonQuestion
-from goldpan.evaluation.compare.scores import RunScore, score_matrix
+from goldpan.evaluation.compare.scores import score_matrix
 from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.record import read_runs
 from goldpan.report.compared import report_comparison
@@ -102,11 +102,11 @@ def test_no_word_of_the_picture_is_cut_off(
     names = [
         f"{'tokens-and-more-of-that-kind' * 2}"[: length - 2] + f"{n:02}" for n in range(count)
     ]
-    scores = [
-        RunScore(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
+    scores = {
+        (model, f"t{at}"): [0.9 - index / 100 + (at * (index + 3) % 7) / 50]
         for index, model in enumerate(names)
         for at in range(8)
-    ]
+    }
     comparison = compare_by_name(score_matrix(scores, "f1"), "nemenyi")
     page = tmp_path / "picture.html"
     page.write_text(f"<!doctype html><meta charset=utf-8>{draw(comparison).svg}", encoding="utf-8")

@@ -173,7 +173,11 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
-        ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the model, task"),
+        ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the .*, fold, seed of another"),
+        (
+            "model,task,id,truth,answer\na,t,1,x,x\na,t,1,x,y\n",
+            "Row 3 .* repeats the .*, seed, id of another",
+        ),
         ("model,task,score,part\na,t,0.5,dev\n", "has 'dev' as its part"),
         ("model,task,score\na,t\n", "line 2: the row does not have the 3 fields"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has '-4' as its fn"),
@@ -332,6 +336,15 @@ def test_every_method_refuses_models_with_other_rows(tmp_path: Path, approach: M
     counts = "model,task,label,tp,fp,tn,fn\na,t,x,1,1,1,1\na,t,y,1,1,1,1\nb,t,x,1,1,1,1\n"
     with pytest.raises(EvaluationError, match="first model on t do not share the label 'y'"):
         compared(write(tmp_path / "counts.csv", counts), question)
+
+
+def test_lists_that_pandas_wrote_as_text_are_no_labels(tmp_path: Path) -> None:
+    lines = ["model,task,id,truth,answer"]
+    for model in "ab":
+        lines += [f"{model},t,{at},\"['bug', 'ui']\",\"['bug']\"" for at in range(4)]
+        lines += [f"{model},t,{at},\"['ui']\",\"['ui']\"" for at in range(4, 8)]
+    with pytest.raises(EvaluationError, match=r"lists that are written as text.* JSON or Parquet"):
+        compared(write(tmp_path / "lists.csv", "\n".join(lines)))
 
 
 def test_folds_are_no_seeds_of_one_test_set(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from goldpan.evaluation.compare.result import Comparison as Comparison
 from goldpan.evaluation.compare.score_files import Part as Part
 from goldpan.evaluation.compare.score_files import read_scores as read_scores
 from goldpan.evaluation.compare.scores import Floats as Floats
-from goldpan.evaluation.compare.scores import RunScore as RunScore
 from goldpan.evaluation.compare.scores import ScoreMatrix as ScoreMatrix
 from goldpan.evaluation.compare.scores import as_decimal as as_decimal
 from goldpan.evaluation.compare.scores import rank as rank

@@ -68,7 +68,6 @@ class Fold:
 
     title: str
     content: tuple[Content, ...]
-    open: bool = False
 
 
 Content = Remark | ReportTable | Picture | Fold

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
+from goldpan.evaluation.compare.scores import ScoreMatrix, score_matrix
 from goldpan.reproduce.finding import find_recipe
 from tests.places import DATA
 
@@ -81,9 +81,9 @@ def value(row: dict[str, str]) -> float | None:
 
 def kit_scores() -> ScoreMatrix:
     """Return the 26 models on the 15 tasks that the paper ranks by."""
-    scores = [
-        RunScore(row["model"], row["task"], 42, value(row) or 0.0)
+    scores = {
+        (row["model"], row["task"]): [value(row) or 0.0]
         for row in kit_rows()
         if row["task"] not in NOT_RANKED
-    ]
+    }
     return score_matrix(scores, "macro F1 or 1 - SMAPE")

@@ -144,6 +144,12 @@ def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswe
     shown, type_ = _metric(file, every, metric, lists=True in lists)
     tasks = {name: _task(name, type_, SHORT.get(shown, shown), own) for name, own in rows.items()}
     if type_ in CLASSIFICATION:
+        if not any(lists) and all(_looks_like_list(row.truth) for row in every):
+            raise EvaluationError(
+                f"{file.path} has its truths as lists that are written as text, such as"
+                f" {str(every[0].truth)[:40]}",
+                "Give a JSON or Parquet file, whose lists are lists",
+            )
         _check_labels(file, keys)
     names = [shown, *(name for name in _SHOWN.get(type_, ()) if name != shown)]
     scores = {
@@ -249,6 +255,10 @@ def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any
     if task.type in CLASSIFICATION:
         return sorted(_labels(value)) if isinstance(value, tuple) else value.strip() or None
     return value if isinstance(value, tuple) else value or None
+
+
+def _looks_like_list(value: Truth) -> bool:
+    return isinstance(value, str) and value.startswith("[") and value.endswith("]")
 
 
 def _ids(rows: Sequence[Prediction]) -> list[str]:

@@ -13,9 +13,8 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.compare.file_answers import SHORT, Runs, file_answers
 from goldpan.evaluation.compare.question import ComparisonQuestion, complete
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.evaluation.compare.score_files import PARTS, Key, ScoreFile, Truth, check_range
+from goldpan.evaluation.compare.score_files import Key, Part, ScoreFile, Truth, check_range
 from goldpan.evaluation.compare.scores import (
-    RunScore,
     ScoreMatrix,
     TaskEvidence,
     check_settings,
@@ -76,8 +75,6 @@ class FileComparison:
 
     file: ScoreFile
     metric: str
-    matrix: ScoreMatrix
-    """Scores of the test parts; a data set a task, or a project of it."""
     left_out: tuple[str, ...]
     """Data sets outside the comparison, with the reason, a sentence each."""
     comparison: Comparison
@@ -139,12 +136,11 @@ def compare_file(
             "Choose another --metric, or leave the model out",
         )
     matrix = score_matrix(
-        [
-            RunScore(model, dataset, number, values[ranked][key])
+        {
+            (model, dataset): [values[ranked][key] for key in own_keys]
             for (dataset, model), own_keys in runs.items()
-            for number, key in enumerate(own_keys)
             if dataset in block.tasks
-        ],
+        },
         ranked,
     )
     _check_alike(file, matrix, runs)
@@ -157,7 +153,6 @@ def compare_file(
     return FileComparison(
         file=file,
         metric=ranked,
-        matrix=matrix,
         left_out=block.left_out,
         comparison=comparison,
         new_tasks=new_tasks,
@@ -205,24 +200,22 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
 
 
 def _drift(keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]]) -> Iterator[Drift]:
-    """Yield the scores by part of tasks and models that have more than the test."""
+    """Yield the scores by part of tasks and models that have more than the test.
+
+    Means over projects and folds: seeds are no further data sets.
+    """
     for metric, scores in values.items():
-        parts: dict[tuple[str, str], dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        parts: dict[tuple[str, str], dict[Part, dict[tuple[str, str], list[float]]]]
+        parts = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
         for key in keys:
             if key in scores:
-                parts[key.task, key.model][key.part].append(key)
+                own = parts[key.task, key.model][key.part]
+                own[key.project, key.fold].append(scores[key])
         for (task, model), by_part in parts.items():
-            train, validation, test = (_mean(by_part[part], scores) for part in PARTS)
-            if test is not None and (train, validation) != (None, None):
-                yield Drift(task, model, metric, train, validation, test)
-
-
-def _mean(keys: Sequence[Key], values: Mapping[Key, float]) -> float | None:
-    """Return the mean over projects and folds: seeds are no further data sets."""
-    groups: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for key in keys:
-        groups[key.project, key.fold].append(values[key])
-    return fmean(map(fmean, groups.values())) if groups else None
+            means = {part: fmean(map(fmean, seeds.values())) for part, seeds in by_part.items()}
+            if "test" in means and len(means) > 1:
+                before = means.get("train"), means.get("validation")
+                yield Drift(task, model, metric, *before, means["test"])
 
 
 def _test_scores(

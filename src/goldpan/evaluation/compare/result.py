@@ -263,7 +263,7 @@ def arrange(
     return Comparison(
         metric=scores.metric,
         tasks=scores.tasks,
-        seeds=scores.fewest_seeds,
+        seeds=min(len(cell) for row in scores.cells for cell in row),
         central=verdicts.central,
         test=verdicts.test,
         standings=tuple(standings),

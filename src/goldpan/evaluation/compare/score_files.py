@@ -21,7 +21,6 @@ from goldpan.evaluation.metrics.estimate import Confusion
 
 Part = Literal["train", "validation", "test"]
 Layout = Literal["scores", "counts", "predictions"]
-PARTS: tuple[Part, ...] = ("train", "validation", "test")
 _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "predictions": ("id", "truth", "answer"),
     "counts": ("tp", "fp", "tn", "fn"),
@@ -124,8 +123,7 @@ def read_scores(path: Path) -> ScoreFile:
         name, value = _NAMED[layout](row)
         if name in (own := content.setdefault(key, {})):
             raise EvaluationError(
-                f"{place} repeats the model, task, part, project, fold, seed and {layout[:-1]} of"
-                " another",
+                f"{place} repeats the {', '.join(_TELLING)}{_MORE[layout]} of another",
                 "Keep one of them, or tell them apart by the column seed or fold",
             )
         own[name] = value
@@ -199,6 +197,9 @@ _NAMED: Mapping[Layout, Callable[[Any], tuple[str, Any]]] = {
     "predictions": lambda row: (row.id, Prediction(row.id, row.truth, row.answer, row.document)),
 }
 """What tells a row from others of its run, and what it says."""
+_TELLING = ("model", "task", "part", "project", "fold", "seed")
+_MORE: Mapping[Layout, str] = {"scores": "", "counts": ", label", "predictions": ", id"}
+"""What tells rows apart beside `_TELLING`."""
 _ROWS: Mapping[Layout, type[_Row]] = {"scores": _Score, "counts": _Counts, "predictions": _Answer}
 
 

@@ -8,8 +8,7 @@ independent units at random is a subgroup of swapping units, so a test on bins k
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -73,16 +72,6 @@ def rank(scores: Mapping[str, float]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class RunScore:
-    """Score of one run. Higher is better: turn errors round first, such as 1 - SMAPE."""
-
-    model: str
-    task: str
-    seed: int
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class ScoreMatrix:
     """Scores of every model on every task; no cell is empty."""
 
@@ -99,53 +88,34 @@ class ScoreMatrix:
         means = [[math.fsum(cell) / len(cell) for cell in row] for row in self.cells]
         return rounded(np.array(means))
 
-    @property
-    def fewest_seeds(self) -> int:
-        """Return the number of scores in the smallest cell."""
-        return min(len(cell) for row in self.cells for cell in row)
 
+def score_matrix(scores: Mapping[tuple[str, str], Sequence[float]], metric: str) -> ScoreMatrix:
+    """Arrange scores of one metric by model and task, a score a seed, as models x tasks.
 
-def score_matrix(scores: Iterable[RunScore], metric: str) -> ScoreMatrix:
-    """Arrange scores of one metric as models x tasks.
-
-    Raises `StatisticsError` where a score is no number, a run is given twice, fewer than two
-    models are left, or a model lacks a task: tests over tasks need every pair.
+    Higher is better: turn errors round first, such as 1 - SMAPE. Raises `StatisticsError` where a
+    score is no number, fewer than two models are left, or a model lacks a task: tests over tasks
+    need every pair.
     """
-    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for score in scores:
-        if not math.isfinite(score.value):
+    for (model, task), values in scores.items():
+        if wrong := [value for value in values if not math.isfinite(value)]:
             raise StatisticsError(
-                f"{score.model} has {score.value} as its {metric} on {score.task}"
-                f" (seed {score.seed})",
+                f"{model} has {wrong[0]} as its {metric} on {task}",
                 "Run it again, or leave the model or the task out",
             )
-        if score.seed in values[score.model, score.task]:
-            raise StatisticsError(
-                f"{score.model} has two scores on {score.task} with seed {score.seed}",
-                "Keep one of them",
-            )
-        values[score.model, score.task][score.seed] = score.value
-    models = tuple(sorted({model for model, _ in values}))
+    models, tasks = (tuple(sorted({pair[side] for pair in scores})) for side in (0, 1))
     if len(models) < 2:
         raise StatisticsError(
-            f"A comparison needs two models that share a task, there is"
-            f" {models[0] if models else 'none'}",
+            f"A comparison needs two models that share a task, there is {(*models, 'none')[0]}",
             "Run another model on the same tasks",
         )
-    tasks = tuple(sorted({task for _, task in values}))
     for model, task in product(models, tasks):
-        if (model, task) not in values:
+        if not scores.get((model, task)):
             raise StatisticsError(
                 f"{model} has no {metric} on {task}",
                 "Run it there, or leave the model or the task out",
             )
-    cells = {pair: tuple(value for _, value in sorted(own.items())) for pair, own in values.items()}
-    return ScoreMatrix(
-        metric,
-        models,
-        tasks,
-        tuple(tuple(cells[model, task] for task in tasks) for model in models),
-    )
+    cells = tuple(tuple(tuple(scores[model, task]) for task in tasks) for model in models)
+    return ScoreMatrix(metric, models, tasks, cells)
 
 
 BINS = 1024

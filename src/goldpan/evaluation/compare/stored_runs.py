@@ -19,7 +19,7 @@ from goldpan.evaluation.compare.question import (
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.scores import RunScore, TaskEvidence, check_settings, score_matrix
+from goldpan.evaluation.compare.scores import TaskEvidence, check_settings, score_matrix
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 
@@ -97,12 +97,11 @@ def compare_runs(
     intervals = {} if isinstance(evidence, str) else mean_intervals(ranked, evidence)
     if isinstance(evidence, str):
         evidence = f"Nothing can be said about new rows: {evidence}"
-    scores = [
-        RunScore(system.name, task, seed, value)
+    scores = {
+        (system.name, task): [*system.scores(task).values()]
         for system in ranked
         for task in block.tasks
-        for seed, value in system.scores(task).items()
-    ]
+    }
     comparison, new_tasks = question.answer(
         score_matrix(scores, result.metric),
         evidence,

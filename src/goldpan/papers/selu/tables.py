@@ -19,7 +19,6 @@ from goldpan.plugins.evaluation import (
     ModelRecipe,
     PaperContext,
     PaperRecipe,
-    RunScore,
     ScoreMatrix,
     SourceFile,
     SplitRecipe,
@@ -104,8 +103,7 @@ def runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
 
 def _matrix(context: PaperContext) -> ScoreMatrix:
     scores = _scores(context, context.recipe.table("4"))
-    runs = [RunScore(model, task, 0, value) for (model, task), value in sorted(scores.items())]
-    return score_matrix(runs, "score")
+    return score_matrix({pair: [value] for pair, value in scores.items()}, "score")
 
 
 def ranking(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
