@@ -105,7 +105,7 @@ def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResu
     damaged = list(found.values())
     if damaged:
         dependents = Dependents(workspace.root)
-        damaged = [_with_remedy(workspace.root, dependents, damage) for damage in damaged]
+        damaged = [dependents.with_remedy(damage) for damage in damaged]
     count = sum(len(files) for files, _ in items)
     return CheckResult(str(workspace.root), count, sum(sizes), tuple(damaged))
 
@@ -137,24 +137,19 @@ def _items(workspace: WorkspaceLayout) -> Iterator[Checked]:
     for directory in archives(workspace):
         yield run_files(directory), partial(_archive, directory)
     for clone in sorted((root / "git").glob("*/*.git")):
-        for path in object_files(clone):
-            yield [path], partial(_objects, path)
+        yield from (([path], partial(_objects, path)) for path in object_files(clone))
         yield [clone / REFS], partial(_refs, clone)
     for stage in STAGES.values():
-        if stage.name == "clone":
-            continue
-        for path in stage.files(root):
+        for path in stage.files(root) if stage.name != "clone" else ():
             is_record = stage.keeps_digests(root, path)
-            if stage.name in _FOLDERS and is_record:
-                yield from _folder(path)
-            elif stage.name not in _FOLDERS and (
-                is_record or path.suffix == ".parquet" or path.name == RESOLVED_FILE
-            ):
+            if stage.name in _FOLDERS:
+                yield from _folder(path) if is_record else ()
+            elif is_record or path.suffix == ".parquet" or path.name == RESOLVED_FILE:
                 yield [path], partial(_file, path)
+            if path.name.endswith(_REVIEWED):
+                yield [], partial(_answers, workspace, path)
     for repo in workspace.repositories("tables"):
         yield [], partial(_tables, workspace, repo)
-    for path in sorted((root / "verdicts").rglob(f"[!.]*{_REVIEWED}")):
-        yield [], partial(_answers, workspace, path)
 
 
 def _archive(directory: Path) -> Iterator[Damage]:
@@ -234,25 +229,6 @@ def _answers(workspace: WorkspaceLayout, path: Path) -> Iterator[Damage]:
             yield Damage(str(archive), None, reason, f"Restore it, or run {again}")
 
 
-def _with_remedy(root: Path, dependents: Dependents, damage: Damage) -> Damage:
-    """Return a damage with what was made of the file, and what makes it anew."""
-    path = Path(damage.file)
-    made = dependents.of(path)
-    known = stage_of(root, path)
-    if damage.remedy or known is None:
-        return replace(damage, dependents=made)
-    (stage, fields), command, more = known, "", {}
-    if stage.name == "build":
-        command = dependents.build_command(path)
-    elif stage.name == "filter" and fields["profile"] not in shipped_profiles():
-        more["profile"] = f"{fields['profile']}.toml"  # the file that has it is the user's
-    elif "dataset" not in fields and "repo" in fields:
-        proved = dependents.proved_datasets(fields["repo"])
-        named = f"on the dataset of {fields['repo']}"
-        more["dataset"] = shlex.quote(str(proved[0])) if proved else named
-    return replace(damage, dependents=made, remedy=remedy_for(root, path, command, **more))
-
-
 class Dependents:
     """The results that depend on files of a workspace.
 
@@ -295,16 +271,26 @@ class Dependents:
         whole = [result for result in found if found.keys().isdisjoint(result.parents)]
         return tuple(str(result.relative_to(self._root)) for result in whole)
 
-    def build_command(self, path: Path) -> str:
-        """Return the command that builds the dataset of a file again; empty where none is known."""
-        directory = self._dataset(path)
-        if directory is None or self._datasets[directory].get("family") not in RECIPES:
-            return ""
-        return build_command(directory, self._root)
-
-    def proved_datasets(self, repo: str) -> list[Path]:
-        """Return the datasets with rows of a repository whose fixes can be proved by tests."""
-        return self._made_of(STAGES["verify"], {"repo": repo}, "")
+    def with_remedy(self, damage: Damage) -> Damage:
+        """Return a damage with what was made of the file, and what makes it anew."""
+        path = Path(damage.file)
+        made = self.of(path)
+        known = stage_of(self._root, path)
+        if damage.remedy or known is None:
+            return replace(damage, dependents=made)
+        (stage, fields), command, more = known, "", {}
+        if stage.name == "build":
+            directory = self._dataset(path)
+            if directory is not None and self._datasets[directory].get("family") in RECIPES:
+                command = build_command(directory, self._root)
+        elif stage.name == "filter" and fields["profile"] not in shipped_profiles():
+            more["profile"] = f"{fields['profile']}.toml"  # the file that has it is the user's
+        elif "dataset" not in fields and "repo" in fields:
+            proved = self._made_of(STAGES["verify"], {"repo": fields["repo"]}, "")
+            named = f"on the dataset of {fields['repo']}"
+            more["dataset"] = shlex.quote(str(proved[0])) if proved else named
+        remedy = remedy_for(self._root, path, command, **more)
+        return replace(damage, dependents=made, remedy=remedy)
 
     def _dataset(self, path: Path) -> Path | None:
         return next((folder for folder in path.parents if folder in self._datasets), None)
@@ -315,25 +301,26 @@ class Dependents:
         return {"dataset": directory.name, "task": str(family)}
 
     def _made_of(self, stage: Stage, fields: Fields, file: str) -> list[Path]:
-        """Return the datasets that record a file of a stage among their inputs."""
+        """Return the datasets that record a file of a stage among their inputs.
+
+        It is one of a repository, rules and a profile where its fields say so.
+        """
         name = stage.named.format(file=file, **fields)
+
+        def is_of(source: Mapping[str, Any], family: object) -> bool:
+            is_proved = name == STAGES["verify"].named and family == _PROVED
+            return (
+                fields.get("repo") in (None, str(source.get("repo")).lower())
+                and ("rules" not in fields or source.get("rules") in (None, fields["rules"]))
+                and (is_proved or name in source.get("inputs", {}))
+            )
+
         return [
             directory
             for directory, facts in self._datasets.items()
-            if name and _names(facts, name, fields)
+            if fields.get("project") in facts.get("corrections", {})
+            or (
+                fields.get("profile") in (None, facts.get("profile", {}).get("name"))
+                and any(is_of(source, facts.get("family")) for source in facts.get("sources", ()))
+            )
         ]
-
-
-def _names(facts: Mapping[str, Any], name: str, fields: Fields) -> bool:
-    """Tell whether provenance records an input, of a repository, rules and profile if these say."""
-    if fields.get("project") in facts.get("corrections", {}):
-        return True
-    if fields.get("profile") not in (None, facts.get("profile", {}).get("name")):
-        return False
-    is_proved = name == STAGES["verify"].named and facts.get("family") == _PROVED
-    return any(
-        fields.get("repo") in (None, str(source.get("repo")).lower())
-        and ("rules" not in fields or source.get("rules") in (None, fields["rules"]))
-        and (is_proved or name in source.get("inputs", {}))
-        for source in facts.get("sources", ())
-    )

@@ -98,6 +98,7 @@ def trace(
     Raises `UsageError` where no dataset holds it or one is missing, `WorkspaceError` where its
     repository is gone.
     """
+    example_id = example_id.strip()
     for directory in datasets:
         read_provenance(directory)
     directories = list(datasets) or finished_datasets(workspace)

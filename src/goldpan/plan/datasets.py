@@ -155,7 +155,7 @@ def _inputs(unit: Unit, repos: tuple[str, ...], options: Mapping[str, Any]) -> I
     if source == "filter":
         yield from plan.filtered(repos, section, options["rules"])
     if source == "filter" and section.get("require"):
-        layout, profile = plan.layout(options["rules"]), plan.profile(section)
+        layout, profile = plan.lab.layout.by_rules(options["rules"]), plan.profile(section)
         for repo in repos:
             yield layout.verdicts(repo, f"{profile}.llm")
             yield from (root / "verification" / repo.lower()).glob("*/record.json")

@@ -21,7 +21,6 @@ from goldpan.plan.section import PlanFile, StageSection
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.tasks.task import Task
     from goldpan.filters.profile import Profile
 
@@ -83,10 +82,6 @@ class OpenPlan:
         """Return the name of the profile of filters that a section names."""
         return self.profiles[self.file.profile(section.get("profile"))].name
 
-    def layout(self, rules: str) -> WorkspaceLayout:
-        """Return where everything lies, with the pairs by some rules."""
-        return self.lab.layout.by_rules(rules)
-
     def task(self, name: str) -> Task:
         """Return a task of the registry, or of the workspace."""
         from goldpan.datasets.tasks.registry import find_task
@@ -110,7 +105,7 @@ class OpenPlan:
 
     def filtered(self, repos: Iterable[str], section: StageSection, rules: str) -> Iterator[Path]:
         """Yield what datasets read of repositories: tables, pairs and verdicts."""
-        layout, name = self.layout(rules), self.profile(section)
+        layout, name = self.lab.layout.by_rules(rules), self.profile(section)
         for repo in repos:
             yield from self.tables("normalize", "history", repo=repo)
             yield from (layout.pairs(repo, rules), layout.verdicts(repo, name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -29,11 +29,8 @@ ABSENT = "absent"
 _LONGEST = 60
 State = Literal["fresh", "due", "done", "partial", "failed", "skipped"]
 """Up to date or not; how it ended: whole, in part, or not at all."""
-_STORED = (
-    *("unit", "stage", "subject", "state", "at", "seconds", "summary", "missing", "problem"),
-    *("remedy", "basis", "outputs", "again", "repo"),
-)
-"""The fields of a result that its record keeps."""
+_OF_A_RUN = ("why", "ran", "because", "results")
+"""The fields of a result that its record does not keep."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +148,8 @@ def read_record(path: Path) -> StepResult | None:
 def write_record(path: Path, record: StepResult) -> None:
     """Store a record, whole or not at all."""
     make_directory(path.parent)
-    write_whole(path, sealed_json({name: getattr(record, name) for name in _STORED}))
+    kept = (one.name for one in fields(record) if one.name not in _OF_A_RUN)
+    write_whole(path, sealed_json({name: getattr(record, name) for name in kept}))
 
 
 def digest_of(path: Path) -> str:

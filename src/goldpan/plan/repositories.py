@@ -149,7 +149,8 @@ def review_step(unit: Unit) -> Step:
         counts = (result.keep, result.drop, result.people)
         kept, dropped, people = (sum(one.values()) for one in counts)
         line = f"{kept:,} kept, {dropped:,} dropped, {people:,} for people"
-        paths = (plan.layout(rules).verdicts(repo, f"{profile}.llm") for repo in repos)
+        layout = plan.lab.layout.by_rules(rules)
+        paths = (layout.verdicts(repo, f"{profile}.llm") for repo in repos)
         return Outcome(
             outputs=filter(Path.exists, paths),
             summary=line,

@@ -110,7 +110,10 @@ class PlanRun:
             "Wait for it",
         )
         with hold_lock(plan.folder / "lock", busy):
-            for _, units in groupby(self.units, _stage_of_repositories):
+            # Units of a stage of repositories are judged at once, as none needs another.
+            for _, units in groupby(
+                self.units, lambda one: one.stage.name if one.stage.is_of_repository else one.name
+            ):
                 calls: dict[str, list[_Due]] = {}
                 for due in filter(None, map(self._begin, units)):
                     calls.setdefault(repr(due.step.options), []).append(due)
@@ -234,10 +237,10 @@ class PlanRun:
             remedy = explained.remedy
             if isinstance(explained, TagTakenError):
                 remedy += ". Write {content} into the plan's tag, which differs with the rows"
+            about = {"why": begun.why, "basis": begun.basis, "repo": begun.repo}
             failed = unit.result(
-                "failed", ran=True, why=begun.why, problem=explained.problem, remedy=remedy
+                "failed", ran=True, problem=explained.problem, remedy=remedy, **about
             )
-            failed = replace(failed, basis=begun.basis, repo=begun.repo)
             self._keep(failed, time.monotonic() - began)
 
     def _keep(self, result: StepResult, seconds: float) -> None:
@@ -255,11 +258,6 @@ class PlanRun:
     def _report(self, result: StepResult) -> None:
         number = next(n for n, unit in enumerate(self.units, 1) if unit.name == result.unit)
         self._tell(result, number, len(self.units))
-
-
-def _stage_of_repositories(unit: Unit) -> str:
-    """Return what is equal for units that are judged at once, as none needs another."""
-    return unit.stage.name if unit.stage.is_of_repository else unit.name
 
 
 def _call(together: Sequence[_Due]) -> list[list[Any]]:
