@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,25 @@ def test_a_word_longer_than_windows_overlap_is_answered_too(kind: str) -> None:
     examples = loaded.head.examples(table, learn=True)
     answered = sorted(word for example in examples for word, _, _ in example.words)
     assert answered == list(range(len(words)))
+
+
+@pytest.mark.parametrize("name", ["se_entities", "requirement_type"])
+def test_weights_that_cut_texts_at_their_start_are_cut_at_their_end(
+    name: str, tmp_path: Path
+) -> None:
+    """As the tokenizers of dialog models say of themselves."""
+    weights = tmp_path / "weights"
+    shutil.copytree(tiny("bert"), weights)
+    path = weights / "tokenizer_config.json"
+    told = {**orjson.loads(path.read_bytes()), "truncation_side": "left", "padding_side": "left"}
+    path.write_bytes(orjson.dumps(told))
+    task, _ = example_rows(name)
+    words = ["Windows", "gravel", "now"] * 60
+    value = ["O"] * len(words) if task.type == "ner" else task.label_names[0]
+    table = rows(task, [(words if task.type == "ner" else " ".join(words), value)])
+    job = TrainingJob(task, table, None, TrainingSettings(), 0, weights, Path())
+    mine = load_model(job, pick_device("cpu")).head.examples(table, learn=True)
+    assert mine == _load("bert", name).head.examples(table, learn=True)
 
 
 def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:

@@ -120,7 +120,6 @@ def _texts(
             yield [v if isinstance(v, str) else " ".join(v or ()) for v in values]
 
 
-Numbers = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.int64]
 NEAREST = 14
 """Texts nearest in time whose labels are read, half of them earlier and half later."""

@@ -77,6 +77,7 @@ def _tokenizer(job: TrainingJob, config: Any) -> Any:
             )
         tokenizer.pad_token = tokenizer.eos_token
     config.pad_token_id = tokenizer.pad_token_id
+    tokenizer.truncation_side = "right"  # those of dialog models cut the start
     limits = [job.settings.max_length or job.task.max_length, int(tokenizer.model_max_length)]
     positions = getattr(config, "max_position_embeddings", None)
     if positions and not config.is_encoder_decoder:
