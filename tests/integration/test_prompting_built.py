@@ -168,6 +168,8 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout
+    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
+    assert "short" in invoke(*lengths).stdout
 
 
 def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:

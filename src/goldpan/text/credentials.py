@@ -153,16 +153,14 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
 _QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
-_QUOTED_PASSWORD = _QUOTED_VALUE.replace("{15,199}", "{10,199}")
 _ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
 _SERVICE = (
     r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
-    r"|credential|token)"
+    r"|passw(?:or)?d|passphrase|credential|token)"
 )
 _SIGNING = (
     r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
 )
-_PHRASE = r"(?i:passw(?:or)?d|passphrase)"
 # Prefixes by which services let their tokens be found: those of gitleaks' rules for which
 # detect-secrets has no plugin.
 _PREFIXES = (
@@ -261,15 +259,6 @@ _FORMATS = (
         alone=False,
         words=("webhooks",),
     ),
-    _Format(
-        "password",
-        r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s",
-        _patterns(r"login\s{1,4}\S{1,100}\s{1,4}password\s{1,4}([^\s\"'`]{6,200})"),
-        is_password,
-        longest=400,
-        group=1,
-        words=("login",),
-    ),
     _Format("google-key", "AIza", _patterns("AIza[A-Za-z0-9_-]{35}"), exact=True),
     _Format("huggingface-token", "hf_", _patterns("hf_[A-Za-z0-9]{34}"), exact=True),
     _Format(
@@ -354,17 +343,7 @@ _FORMATS = (
         longest=300,
         group=1,
         alone=False,
-        words=("key", "token", "secret", "credential"),
-    ),
-    _Format(
-        "assigned",
-        _PHRASE + _ASSIGNED,
-        _patterns(_PHRASE + _ASSIGNED + _QUOTED_PASSWORD),
-        is_random,
-        longest=300,
-        group=1,
-        alone=False,
-        words=("passw", "passph"),
+        words=("key", "token", "secret", "passw", "passphrase", "credential"),
     ),
     _Format(
         "assigned",

@@ -31,7 +31,7 @@ from goldpan.workspace.options import (
 if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelEntry
     from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.record import RunRecord
+    from goldpan.evaluation.record import LengthScores, RunRecord
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
@@ -161,6 +161,33 @@ class Evaluate(Group):
                 data, by = with_places(data, places), (*columns, PLACE)
             results.append(rescore(layout, run.directory, known, files, by=by, data=data))
         return Evaluation(results, by=columns)
+
+    def lengths(
+        self, *, task: TaskNames = (), model: ModelNames = (), dataset: Rows = None
+    ) -> Results[LengthScores]:
+        """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
+
+        Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
+        """
+        from goldpan.evaluation.record import LengthScores, read_runs
+        from goldpan.evaluation.slices import score_by_length
+        from goldpan.evaluation.task_input import input_lengths, scored_input
+
+        layout = self.lab.layout
+        rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
+        measured = []
+        for stored in read_runs(layout, tasks=several(task), models=several(model)):
+            known = self.lab.find_task(stored.task)
+            task_input = scored_input(layout, known, stored.data_hash, rows)
+            thirds = score_by_length(
+                known,
+                stored.predictions(),
+                input_lengths(task_input),
+                seed=stored.seed,
+                files=task_input.files,
+            )
+            measured.append(LengthScores(stored, thirds))
+        return Results(measured)
 
     compare = reporting.compare
 
