@@ -228,19 +228,19 @@ WRONG: Mapping[str, tuple[Callable[[Any], object], str]] = {
         lambda lab: lab.filter(profle=1, lst=1),
         "the key profle is unknown (did you mean",
     ),
-    "a limit": (lambda lab: lab.build.qa(limit=0), "Build.qa: limit: Input should be greater than"),
-    "a number": (lambda lab: lab.build.qa(limit="x"), "Build.qa: limit: Input should be a valid"),
+    "a limit": (lambda lab: lab.build.qa(limit=0), "Build.qa: limit: 0 should be greater than"),
+    "a number": (lambda lab: lab.build.qa(limit="x"), 'Build.qa: limit: "x" should be a valid'),
     "a choice": (
         lambda lab: lab.evaluate.compare(approach="bayes"),
-        "Evaluate.compare: approach: Input should be 'calibrated', 'bayesian', 'frequentist'",
+        "approach: \"bayes\" should be 'calibrated', 'bayesian', 'frequentist'",
     ),
     "a list": (lambda lab: lab.funnel(["a/b"]), "Workspace.funnel: repos[0]: Input should be"),
     "nothing": (lambda lab: lab.filter(profile=None), "Workspace.filter: profile: Input should"),
-    "a subject": (lambda lab: lab.why(12), "Workspace.why: subject: Input should be a valid str"),
+    "a subject": (lambda lab: lab.why(12), "Workspace.why: subject: 12 should be a valid str"),
     "settings": (lambda lab: lab.filter(settings="a=1"), "settings: it is not a table"),
     "a group": (lambda lab: lab.filter(execution="ray"), "Workspace.filter: execution is no Exec"),
-    "workers": (lambda lab: lab.filter(workers=-2), "workers: Input should be greater than or eq"),
-    "a call": (lambda lab: lab.mine("a/b", include="wiki"), "Mine: include: Input should be"),
+    "workers": (lambda lab: lab.filter(workers=-2), "workers: -2 should be greater than or eq"),
+    "a call": (lambda lab: lab.mine("a/b", include="wiki"), 'Mine: include: "wiki" should be'),
 }
 
 
@@ -263,7 +263,7 @@ def test_values_of_numpy_and_texts_of_numbers_are_taken(lab: goldpan.Workspace) 
 
 def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -> None:
     gold = lab.path / "reports.csv"
-    gold.write_text("a,b\n1,2,3\n", encoding="utf-8")
+    gold.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(goldpan.UsageError, match=r"reports.csv is not a gold set"):
         lab.evaluate.labels("qa", gold=str(gold))
     with pytest.raises(goldpan.UsageError, match=r"none.csv does not exist"):
@@ -271,7 +271,7 @@ def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -
     with pytest.raises(goldpan.UsageError, match="there is no table '99'"):
         lab.reproduce("selu", table="99")
     wrong: Any = "frist"
-    with pytest.raises(goldpan.UsageError, match=r"Build\.qa: answer: Input should be 'best'"):
+    with pytest.raises(goldpan.UsageError, match=r"Build\.qa: answer: .frist. should be 'best'"):
         lab.build("qa", answer=wrong)
     with pytest.raises(goldpan.UsageError, match=r"no format .frist.. Choose swe-bench"):
         lab.dataset("qa").export(to=wrong)

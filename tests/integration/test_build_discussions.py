@@ -192,7 +192,7 @@ def test_options_that_do_not_go_together_are_refused(discussed: Discussed) -> No
         build(source="discussions", require="question-answer")
     with pytest.raises(UsageError, match="discussions have accepted answers"):
         build(source="discussions", answer="first")
-    with pytest.raises(UsageError, match="Choose issues or discussions"):
+    with pytest.raises(UsageError, match="should be 'issues' or 'discussions'"):
         build(source="wiki")
 
 

@@ -204,7 +204,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo ../x", 2, ("'../x'", "OWNER/NAME")),
     ("mine --repo a/b --via soap", 2, ("soap", "--via", '"auto", "graphql", "rest"')),
     ("mine --repo a/b --via graphql", 2, ("without a token", "GITHUB_TOKEN", "--via rest")),
-    ("mine --repo a/b --since soon", 2, ("--since soon", "2024-08-01")),
+    ("mine --repo a/b --since soon", 2, ("since", "'soon' is not a date", "2024-08-01")),
     ("mine --repo a/b --api-url gopher://x", 2, ("gopher://x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url http://[x", 2, ("http://[x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url https://me:pw@x", 2, ("credentials", "GITHUB_TOKEN")),

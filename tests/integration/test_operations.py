@@ -20,7 +20,9 @@ EXPLAINED = {
     frozenset({"resolve_all", "verify_all"}): "two steps on one machinery; their operations take "
     "it as one Sandbox and one Execution",
     frozenset({"Record", "StepResult"}): "a step as it is stored, and as a run tells of it",
-    frozenset({"Settings", "__init__"}): "the settings in effect, and those that a workspace is "
+    frozenset(
+        {"FileSettings", "__init__"}
+    ): "the settings in effect, and those that a workspace is "
     "opened with, of which commands and plans take their options",
 }
 """Pairs of declarations that share many names, and why they are not one."""

@@ -21,7 +21,7 @@ def test_a_settings_file_that_names_no_plugin_is_told(tmp_path: Path) -> None:
     root = make_sluice(tmp_path)
     for text, message in (
         ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
-        ('plugins = "gone.py"', "is not a list of files. Write plugins ="),
+        ('plugins = "gone.py"', 'plugins: it is not a list. Write ["gone.py"]'),
     ):
         write(root / "goldpan.toml", text)
         done = attempt("pair", "--workspace", str(root), GOLDPAN_TRUST=str(root))
@@ -149,7 +149,7 @@ def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> N
         ('decide = ["botts"]', "'botts' (did you mean bots?)"),
         (
             "[comment-scale]\nminimum = 'x'",
-            "mine.toml, line 2: comment-scale.minimum: Input should be a",
+            'mine.toml, line 2: comment-scale.minimum: "x" should be a',
         ),
         (
             'decide = ["has-code"]',

@@ -175,7 +175,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     for line, cause in (
         (1, "the key refrsh is unknown (did you mean refresh?)"),
         (5, "the key pair.rule is unknown (did you mean rules?)"),
-        (9, "dataset[0].split: Input should be a valid string"),
+        (9, "dataset[0].split: 3 should be a valid string"),
         (13, "the key dataset[1].balanse is unknown (did you mean balance?)"),
     ):
         assert f"line {line}: {cause}" in error.value.problem

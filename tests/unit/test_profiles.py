@@ -114,7 +114,7 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
             "Remove one extends",
         ),
         ({"one": 'extends = "one.toml"'}, "Profiles extend each other", "Remove one extends"),
-        ({"one": "extends = 3"}, "line 1: extends: Input should be a valid string", "Correct"),
+        ({"one": "extends = 3"}, "line 1: extends: 3 should be a valid string", "Correct"),
         ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
         ({"one": 'extends = "gone.toml"'}, "gone.toml cannot be read", "Check the file"),
         ({"default.llm": ""}, "default.llm.toml has a dot in its name", "Give the file another"),

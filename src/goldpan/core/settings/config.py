@@ -141,7 +141,7 @@ def load_settings(
     of_file = "api_url" in values and not url_from
     if of_file:
         url_from = f"api_url in {source.place('api_url')}"
-    values |= _read(Source("The command line", chosen), chosen)
+    values |= _read(Source("The options", chosen), chosen)
     of_file = of_file and not _is_host_of_gh(values, environment)
     if not of_file:  # another server is asked, by the user's own word
         asks = tuple(text for text in trust.asks if not text.startswith("api_url"))

@@ -6,6 +6,7 @@ wrong it names them all.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -178,6 +179,10 @@ class Problem:
         return f"{self.cause}{remedy}"
 
 
+_SHOWN = 30
+"""The most characters of a wrong value that are shown: tokens have more."""
+
+
 @cache
 def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
     from pydantic import ConfigDict, TypeAdapter
@@ -207,6 +212,9 @@ def _problems(
             yield Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
         else:
             cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
+            given = part["input"]
+            if isinstance(given, str | int | float) and len(str(given)) <= _SHOWN:
+                cause = re.sub(r"^Input(?= should)", lambda _: toml_value(given), cause)
             remedy = str(part.get("ctx", {}).get("remedy", ""))
             if part["type"] in _NO_TABLE:
                 cause = "it is not a table"
