@@ -58,7 +58,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     assert "304 issues and 76 pull requests, nothing missing" in printed
     assert "64 pull requests matched to the issue they fix" in printed
     assert "187 of 304 issues and 29 of 64 fixes kept" in printed
-    assert "63 kept, 3 dropped, 1 for people" in printed
+    assert "63 kept, 3 dropped, 1 left for people" in printed
     for built in ("qa 78", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):
         assert built in printed
     assert "majority 0.40, tfidf-xgboost 0.86 micro_f1" in printed

@@ -71,7 +71,8 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     """Return which rows of these keys stored runs solve.
 
     Only tasks of the family count: another one may ask something else about the same issue. Runs
-    that lack a part of the input do not count, nor those on another split than most.
+    that lack a part of the input do not count, nor those on another split than that of which most
+    rows are here.
     """
     tasks = load_tasks(tasks_directory(workspace.root))
     families = _BY_TESTS if family in _BY_TESTS else (family,)
@@ -86,7 +87,7 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
     asked = named if family else tasks
-    runs = [run for run in read_runs(workspace) if run.task in asked and _is_about(run, keys)]
+    runs = _about_most([run for run in read_runs(workspace) if run.task in asked], keys)
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
     models = [run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings]
@@ -110,7 +111,7 @@ def run_files(workspace: WorkspaceLayout, ids: Collection[str]) -> list[Path]:
     keys = frozenset(map(key_of, ids))
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return []
-    folders = [run.directory for run in read_runs(workspace) if _is_about(run, keys)]
+    folders = [run.directory for run in read_runs(workspace) if _about(run, keys)]
     files = [folder / name for folder in folders for name in (RESULT, RESOLVED_FILE)]
     return [path for path in files if path.exists()]
 
@@ -205,9 +206,20 @@ def _is_blind(run: RunRecord, task: Task) -> bool:
     return any(parts and removed.issuperset(parts) for parts in (texts, code))
 
 
-def _is_about(run: RunRecord, keys: frozenset[str]) -> bool:
+def _about(run: RunRecord, keys: frozenset[str]) -> int:
+    """Return how many rows of these keys a run answered."""
     ids = read_table(run.directory / PREDICTIONS, ["id"])["id"].to_pylist()
-    return any(key_of(row_id) in keys for row_id in ids)
+    return sum(key_of(row_id) in keys for row_id in ids)
+
+
+def _about_most(runs: Sequence[RunRecord], keys: frozenset[str]) -> list[RunRecord]:
+    """Return, of each task, the runs on the split that has most of the rows, if it has any."""
+    rows = {run.directory: _about(run, keys) for run in runs}
+    most = {
+        task: max(rows[run.directory] for run in runs if run.task == task)
+        for task in {run.task for run in runs}
+    }
+    return [run for run in runs if rows[run.directory] and rows[run.directory] == most[run.task]]
 
 
 def _solved(run: RunRecord, task: Task, *, as_texts: bool = False) -> dict[str, bool] | None:

@@ -52,9 +52,12 @@ def misuse(
             if word.startswith(_DASHES):
                 written = f"--{word.lstrip(''.join(_DASHES))}"
                 return UsageError(f"{word!r} begins with no hyphen", f"Write {written}")
-            if error.target and "repos" in inspect.signature(error.target).parameters:
+            takes = inspect.signature(error.target).parameters if error.target else ()
+            if "repos" in takes:
                 with suppress(UsageError):  # which it is where the word names no repository
                     remedy = f"Write --repo {repository_name(word)}"
+            elif "task" in takes:
+                remedy = f"Write --task {word}"
             return UsageError(f"{word!r} is one word too many", remedy)
         case cyclopts.UnknownOptionError():
             word = error.token.keyword or error.token.value.partition("=")[0]

@@ -85,12 +85,17 @@ def replies_of(repo: str) -> str:
 def run_demo(lab: Workspace) -> DemoResult:
     """Put the shipped replies into a workspace, run the demo's plan in it, and write a report.
 
-    Raises `WorkspaceError` where the workspace holds a repository of such a name from elsewhere,
-    `GitError` where git is missing.
+    Raises `WorkspaceError` where the workspace holds anything else, or a repository of such a name
+    from elsewhere, `GitError` where git is missing.
     """
     check_version()
     layout = lab.layout
     shipped = files("goldpan.demo")
+    if not layout.raw(REPOS[0]).exists() and layout.root.is_dir() and any(layout.root.iterdir()):
+        raise WorkspaceError(
+            f"{layout.root} is not empty, and no workspace of the demo",
+            "Give --workspace a new directory",
+        )
     for repo in REPOS:
         with layout.lock(repo):
             _refuse_others(layout, repo)

@@ -194,7 +194,7 @@ def _require(data: TaskData, model: Model) -> None:
         if not len(data.splits.get(name, ())):
             raise EvaluationError(
                 f"{data.task.name} has no {name} split",
-                "Import or build it with a split such as stratified:0.8,0.2",
+                "Import or build it again with --split stratified:0.8,0.2",
             )
     if data.task.metric not in (names := metric_names(data.task)):
         raise unknown_name(f"metric of {data.task.type} tasks", data.task.metric, names)

@@ -99,8 +99,8 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
     if not entries and not ledger and not references:
         raise WorkspaceError(
             f"{repo}#{number} was not seen in {workspace.root}",
-            "It was deleted, is a discussion (goldpan mine --include discussions brings them), or "
-            "is newer than the last goldpan mine",
+            "There may be none of that number, or it is newer than the last goldpan mine, was "
+            "deleted, or is a discussion (goldpan mine --include discussions brings them)",
         )
     return Explanation(
         repo=repo,

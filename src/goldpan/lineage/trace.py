@@ -110,6 +110,9 @@ def trace(
             remedy = "Run goldpan build, or give --dataset DIR of one that is elsewhere"
             raise UsageError(f"{workspace.root} holds no dataset", remedy)
         remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
+        entry_name = re.search(r"[^:/\s]+/[^#\s]+#[0-9]+", example_id)
+        if entry_name:
+            remedy = f"Run goldpan why {entry_name[0]}, which says what kept it out"
         near = [found for directory in directories for found in _alike(directory, example_id)]
         raise UsageError(
             f"No example {example_id!r} is in {choices(names)}",

@@ -148,7 +148,7 @@ def review_step(unit: Unit) -> Step:
         (result,) = results
         counts = (result.keep, result.drop, result.people)
         kept, dropped, people = (sum(one.values()) for one in counts)
-        line = f"{kept:,} kept, {dropped:,} dropped, {people:,} for people"
+        line = f"{kept:,} kept, {dropped:,} dropped, {people:,} left for people"
         layout = plan.lab.layout.by_rules(rules)
         paths = (layout.verdicts(repo, f"{profile}.llm") for repo in repos)
         return Outcome(

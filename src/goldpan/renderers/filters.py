@@ -12,6 +12,10 @@ from goldpan.filters.profile import criteria
 
 _BAR = 24
 _COLUMNS = ("criterion", "out", "undecided", "only", "left", "share", "most frequent reason")
+_LEGEND = (
+    "out: the criterion drops it; only: no other does; left: still kept after it; no number: the"
+    " criterion does not decide"
+)
 
 
 @renders(FilterResult)
@@ -55,6 +59,7 @@ def _counted(result: Funnels) -> Iterator[Piece]:
     yield from basis_sentences(result.basis)
     for funnel in result.shown:
         yield from _funnel(funnel)
+    yield _LEGEND
 
 
 def _funnel(result: Funnel) -> Iterator[Piece]:

@@ -10,7 +10,7 @@ from goldpan.filters.basis import basis_sentences
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison import words
 from goldpan.report.comparison.picture import MOST_DRAWN, text_picture
-from goldpan.report.page import ReportFacts
+from goldpan.report.page import ReportFacts, RowFacts
 
 
 @renders(ComparisonReport)
@@ -31,6 +31,12 @@ def _page(result: ReportFacts) -> Iterator[Piece]:
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
     yield from basis_sentences(result.basis)
+    yield f"Open {result.output} in a browser"
+
+
+@renders(RowFacts)
+def _row(result: RowFacts) -> Iterator[Piece]:
+    yield f"{result.id} of {result.dataset}"
     yield f"Open {result.output} in a browser"
 
 

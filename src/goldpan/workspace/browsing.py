@@ -42,6 +42,10 @@ _MOST_VALUES = 40
 """The most values of a column of texts that marimo counts and draws."""
 
 
+_FIRST = ("title", "label", "question", "answer", "problem_statement", "path", "patch")
+"""Columns that stand first: what people look at."""
+
+
 class RowServer:
     """Serves the rows of a dataset on this machine; raises `UsageError` where a port is taken."""
 
@@ -75,8 +79,10 @@ class RowServer:
                 shown = shown.set_column(number, name, column.dictionary_encode())
         pages = pa.array([f"{self.address}/row/{number}" for number in range(len(shown))])
         title = escape(f"{self.dataset.path.name}: {count(len(shown), 'row')}")
+        first = [name for name in _FIRST if name in shown.column_names]
+        others = [name for name in shown.column_names if name not in first]
         table = marimo.ui.table(
-            shown.add_column(0, "page", pages),
+            shown.select([*first, *others]).add_column(0, "page", pages),
             selection=None,
             page_size=20,
             show_column_summaries=True,

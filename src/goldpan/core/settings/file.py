@@ -6,7 +6,6 @@ wrong it names them all.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -214,7 +213,7 @@ def _problems(
             cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
             given = part["input"]
             if isinstance(given, str | int | float) and len(str(given)) <= _SHOWN:
-                cause = re.sub(r"^Input(?= should)", lambda _: toml_value(given), cause)
+                cause = cause.replace("Input should", f"{toml_value(given)} should", 1)
             remedy = str(part.get("ctx", {}).get("remedy", ""))
             if part["type"] in _NO_TABLE:
                 cause = "it is not a table"

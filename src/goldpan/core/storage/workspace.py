@@ -257,10 +257,11 @@ def _remove_abandoned(base: Path) -> None:
 def existing(workspace: WorkspaceLayout) -> WorkspaceLayout:
     """Return a workspace that is there; raises `UsageError` where there is none."""
     if not workspace.root.is_dir():
-        raise UsageError(
-            f"There is no workspace {workspace.root}",
-            "Give its directory, or make it with goldpan mine --repo OWNER/NAME",
-        )
+        beside = sorted(path.parent for path in workspace.root.parent.glob("*/tables"))
+        remedy = "Give it with --workspace, or make it with goldpan mine --repo OWNER/NAME"
+        if beside:
+            remedy = f"Did you mean --workspace {beside[0]}? {remedy}"
+        raise UsageError(f"There is no workspace {workspace.root}", remedy)
     return workspace
 
 

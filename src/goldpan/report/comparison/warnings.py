@@ -56,7 +56,7 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
     yield from _some("Outside the ranking", compared.block.left_out)
     yield from _some("Without a score", compared.without_value)
     elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
-    yield from _some("Not compared, as these runs are on other data or another split", elsewhere)
+    yield from _some("Not compared, as they are on other data or another split: runs of", elsewhere)
 
 
 def file_warnings(compared: FileComparison) -> Iterator[str]:
