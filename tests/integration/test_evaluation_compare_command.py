@@ -212,8 +212,8 @@ def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) 
     assert "Every pair, new tasks" in page
     assert "<script" not in page
     held = run_json("compare", "--scores", path, "--approach", "nemenyi")
-    assert (held["facts"]["layout"], held["comparison"]["test"]["name"]) == (
-        "scores",
+    assert (held["origin"], held["comparison"]["test"]["name"]) == (
+        "14 sets of scores from scores.csv",
         "one-sided wilcoxon",
     )
     for extra, problem in (

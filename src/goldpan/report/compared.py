@@ -13,19 +13,11 @@ from goldpan.core.result import Result
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.report.comparison.make import (
-    file_report,
-    heading_of,
-    make_report,
-    paper_tables,
-    summary_of,
-)
+from goldpan.report.comparison.make import heading_of, make_report, paper_tables, summary_of
 from goldpan.report.comparison.sections import SECTIONS
-from goldpan.report.comparison.warnings import file_warnings, warnings
-from goldpan.report.comparison.words import file_sentences
+from goldpan.report.comparison.warnings import warnings
 from goldpan.report.document import Report, ReportTable, formatted, number_columns
 from goldpan.report.html import document_page, write_page
 
@@ -34,10 +26,12 @@ from goldpan.report.html import document_page, write_page
 class ComparisonReport(Result):
     """A comparison of models, and the files that report it."""
 
-    schema = 5
+    schema = 6
 
     heading: str
-    """The models and tasks, where they are those of stored runs."""
+    """The models and tasks."""
+    origin: str
+    """What the scores are and where they were read; empty where they are those of stored runs."""
     metric: str
     comparison: Comparison | None
     not_compared: str | None
@@ -61,24 +55,28 @@ def report_comparison(
     latex: Path | None = None,
     title: str = "",
 ) -> ComparisonReport:
-    """Write a comparison of stored runs as HTML and its tables as LaTeX, where that is wanted.
+    """Write a comparison as HTML and its tables as LaTeX, where that is wanted.
 
-    The same runs give the same bytes. Raises `WorkspaceError` where a file cannot be written.
+    The same runs or file give the same bytes. Raises `WorkspaceError` where a file cannot be
+    written.
     """
     if page:
         write_page(evaluation_page(make_report(workspace, result, tasks, title)), page)
     if latex:
         write_page(latex_tables(paper_tables(result)), latex)
-    facts = {
+    facts: dict[str, Any] = {
         "tasks": [
             {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
             for task in result.tasks
         ],
         "models": list(map(_described, result.ranked)),
-        **{section.name: value for section in SECTIONS if (value := section.value(result))},
     }
+    for section in () if result.origin else SECTIONS:
+        if value := section.value(result):
+            facts[section.name] = value
     return ComparisonReport(
         heading_of(result),
+        result.origin,
         result.metric,
         result.comparison if isinstance(result.comparison, Comparison) else None,
         None if isinstance(result.comparison, Comparison) else result.comparison,
@@ -91,34 +89,12 @@ def report_comparison(
     )
 
 
-def report_file_comparison(
-    result: FileComparison, page: Path | None = None, latex: Path | None = None
-) -> ComparisonReport:
-    """Write a comparison of scores from elsewhere as that of stored runs is written."""
-    if page:
-        write_page(evaluation_page(file_report(result)), page)
-    if latex:
-        write_page(latex_tables(paper_tables(result)), latex)
-    return ComparisonReport(
-        "",
-        result.metric,
-        result.comparison,
-        None,
-        result.new_tasks,
-        {"layout": result.file.layout, "drift": result.drift},
-        result.left_out,
-        file_sentences(result),
-        list(file_warnings(result)),
-        tuple(filter(None, (page, latex))),
-    )
-
-
 def _described(system: System) -> dict[str, Any]:
     return {
         "name": system.name,
         "model": system.model,
         "protocol": system.protocol,
-        "tasks": len(system.runs),
+        "tasks": len(system.results),
         "runs": [str(run.directory) for run in system.every()],
     }
 

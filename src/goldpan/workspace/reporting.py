@@ -30,6 +30,7 @@ from goldpan.workspace.options import (
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.task import Task
+    from goldpan.evaluation.compare.question import ComparisonResult
     from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
@@ -228,7 +229,8 @@ def compare(
                 "--scores reads a file, which has no suites and protocols",
                 "Leave out --suite and --protocol; --task and --model choose its rows",
             )
-        return _compare_file(Path(scores), question, metric, named, models, files)
+        compared = _compare_file(Path(scores), question, metric, named, models)
+        return report_comparison(self.lab.layout, compared, {}, *files, Path(scores).name)
     if metric:
         raise UsageError(
             "--metric is for --scores; stored runs rank by the metric of their task", "Leave it out"
@@ -258,16 +260,10 @@ def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
 
 
 def _compare_file(
-    path: Path,
-    question: Any,
-    metric: str,
-    tasks: tuple[str, ...],
-    models: tuple[str, ...],
-    files: Any,
-) -> ComparisonReport:
+    path: Path, question: Any, metric: str, tasks: tuple[str, ...], models: tuple[str, ...]
+) -> ComparisonResult:
     from goldpan.evaluation.compare.files import compare_file
     from goldpan.evaluation.compare.score_files import read_scores
-    from goldpan.report.compared import report_file_comparison
 
     file = read_scores(path)
     for noun, chosen, available in (
@@ -280,8 +276,7 @@ def _compare_file(
                     f"{path} has no row for the {noun} {name!r}",
                     f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
                 )
-    compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
-    return report_file_comparison(compared, *files)
+    return compare_file(file, question, metric=metric, tasks=tasks, models=models)
 
 
 def reproduce(

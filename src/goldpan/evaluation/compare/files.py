@@ -1,36 +1,34 @@
-"""Compares models by scores, counts or predictions from elsewhere: S8 to S10 of ECSER."""
+"""Compares models by scores, counts or predictions from elsewhere: S10 of ECSER."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import replace
 
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.result import count
 from goldpan.evaluation.compare.file_answers import SHORT, Runs, file_answers
-from goldpan.evaluation.compare.question import ComparisonQuestion, complete
-from goldpan.evaluation.compare.result import Comparison
-from goldpan.evaluation.compare.score_files import Key, Part, ScoreFile, Truth, check_range
-from goldpan.evaluation.compare.scores import (
-    ScoreMatrix,
-    TaskEvidence,
-    check_settings,
-    score_matrix,
-)
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, System
+from goldpan.evaluation.compare.score_files import Key, ScoreFile, Truth, check_range
+from goldpan.evaluation.compare.scores import TaskEvidence
+from goldpan.evaluation.compare.stored_runs import compare_systems
 from goldpan.evaluation.metrics.classification import label_metric
+from goldpan.evaluation.metrics.estimate import Metric, Scores
 
 
-def _check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+def _check_alike(
+    file: ScoreFile, models: Sequence[str], datasets: Sequence[str], runs: Runs
+) -> None:
     """Raise `EvaluationError` where models do not share rows, truths or labels with the others."""
     if file.layout == "scores":
         return
     noun = "row" if file.layout == "predictions" else "label"
-    for dataset in matrix.tasks:
+    for dataset in datasets:
         first: set[tuple[str, Truth]] = set()
-        for model in matrix.models:
+        for model in models:
             for held in _held(file, runs[dataset, model]):
                 first = first or held
                 if apart := sorted(name for name, _ in first ^ held):
@@ -54,38 +52,6 @@ def _held(file: ScoreFile, keys: Sequence[Key]) -> Iterator[set[tuple[str, Truth
     yield from rows.values()
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """How one model's scores on one task change from training and validation to test (S8).
-
-    Means over data sets and folds, of each the mean over seeds.
-    """
-
-    task: str
-    model: str
-    metric: str
-    train: float | None
-    validation: float | None
-    test: float
-
-
-@dataclass(frozen=True, slots=True)
-class FileComparison:
-    """Comparison of the models of a file."""
-
-    file: ScoreFile
-    metric: str
-    left_out: tuple[str, ...]
-    """Data sets outside the comparison, with the reason, a sentence each."""
-    comparison: Comparison
-    new_tasks: Comparison | None
-    drift: tuple[Drift, ...]
-    scores: tuple[tuple[str, str, str, float], ...]
-    """Data set, model, metric and mean over seeds and folds, of the test parts (S7)."""
-    invalid: Mapping[str, float]
-    """Of predictions, the share of each model's test answers that are none of the task."""
-
-
 def compare_file(
     file: ScoreFile,
     question: ComparisonQuestion,
@@ -93,13 +59,12 @@ def compare_file(
     metric: str = "",
     tasks: Collection[str] = (),
     models: Collection[str] = (),
-) -> FileComparison:
+) -> ComparisonResult:
     """Compare the models of a file by their test parts, of all tasks where none is named.
 
-    Raises `EvaluationError` for a metric that the file does not allow and for rows that
-    contradict each other, `StatisticsError` where fewer than two models are left.
+    Raises `EvaluationError` for a metric that the file does not allow, for rows that contradict
+    each other, and where fewer than two models are left, and what `compare_systems` raises.
     """
-    check_settings(question.alpha, question.rope or 0.0)
     keys = [
         key
         for key in file.keys
@@ -114,71 +79,65 @@ def compare_file(
     answers = None
     if file.layout == "predictions":
         answers = file_answers(file, keys, metric)
-        values = answers.values()
+        results = answers.scores
     elif file.layout == "counts":
-        values = _of_counts(file, keys, metric)
+        results = _of_counts(file, tests, metric)
     else:
         check_range(file, metric)
-        values = {metric or "score": {key: file.scores[key] for key in keys}}
-    ranked = next(iter(values))
+        results = {key: _plain(key, {metric or "score": file.scores[key]}) for key in tests}
     runs = _runs(tests)
-    scored: dict[str, set[str]] = {key.model: set() for key in tests}
-    for (dataset, model), own_keys in runs.items():
-        if all(key in values[ranked] for key in own_keys):
-            scored[model].add(dataset)
-    block = complete(scored, keep_models=True)
-    undefined = next((key for key in tests if key not in values[ranked]), None)
-    if undefined and not block.tasks:
-        reason = answers.reason(undefined) if answers else "it would divide by zero"
+    own: dict[str, dict[str, tuple[Scores, ...]]] = defaultdict(dict)
+    for (dataset, model), seeds in runs.items():
+        own[model][dataset] = tuple(results[key] for key in seeds)
+
+    def evidence(systems: Sequence[System], names: Sequence[str]) -> Sequence[TaskEvidence] | str:
+        compared = [system.name for system in systems]
+        _check_alike(file, compared, names, runs)
+        if answers and question.approach == "calibrated":
+            return answers.evidence(compared, names, runs)
+        return f"{file.layout.capitalize()} alone do not say which rows are right: give predictions"
+
+    systems = tuple(System(model, model, "", own[model]) for model in sorted(own))
+    result = compare_systems(systems, question, evidence, keep_models=True)
+    if isinstance(result.comparison, str):
+        problem = next(iter(result.without_value), result.comparison)
         raise EvaluationError(
-            f"{file.path}: {ranked} of {undefined.model} on {undefined.dataset} is not defined"
-            f" ({reason})",
-            "Choose another --metric, or leave the model out",
+            f"{file.path}: {problem}",
+            "Give scores of two models on the same task, or choose another --metric",
         )
-    matrix = score_matrix(
-        {
-            (model, dataset): [values[ranked][key] for key in own_keys]
-            for (dataset, model), own_keys in runs.items()
-            if dataset in block.tasks
-        },
-        ranked,
-    )
-    _check_alike(file, matrix, runs)
-    evidence: Sequence[TaskEvidence] | str = (
-        f"{file.layout.capitalize()} alone do not say which rows are right: give predictions"
-    )
-    if answers and question.approach == "calibrated":
-        evidence = answers.evidence(matrix, runs)
-    comparison, new_tasks = question.answer(matrix, evidence)
-    return FileComparison(
-        file=file,
-        metric=ranked,
-        left_out=block.left_out,
-        comparison=comparison,
-        new_tasks=new_tasks,
-        drift=tuple(_drift(keys, values)),
-        scores=tuple(_test_scores(tests, values)),
-        invalid={
-            model: answers.invalid(key for key in tests if key.model == model)
-            for model in matrix.models
-        }
-        if answers
-        else {},
-    )
+    origin = f"{count(len(tests), 'set')} of {file.layout} from {file.path.name}"
+    return replace(result, origin=origin)
 
 
-def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, dict[Key, float]]:
-    """Return the metrics of counts where they are defined, the one that ranks first.
+def _of_counts(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, Scores]:
+    """Return the metrics of counts, the one that ranks first.
 
     Raises `EvaluationError` for a metric that counts do not give.
     """
     ranked = metric.removeprefix("macro_") or "f1"
     if ranked not in SHORT:
         raise EvaluationError(f"Counts give no {metric}", f"Choose {', '.join(SHORT)}")
-    return {
-        name: {key: value for key in keys if (value := _of_labels(file, key, name)) is not None}
-        for name in dict.fromkeys((ranked, "precision", "recall", "f1"))
-    }
+    names = dict.fromkeys((ranked, "precision", "recall", "f1"))
+    return {key: _plain(key, {name: _of_labels(file, key, name) for name in names}) for key in keys}
+
+
+def _plain(key: Key, values: Mapping[str, float | None]) -> Scores:
+    """Return scores whose rows are not known, the one that ranks first."""
+    return Scores(
+        task=key.task,
+        task_type="multi-class",
+        main=next(iter(values)),
+        examples=0,
+        invalid=0,
+        unit="",
+        units=0,
+        resamples=0,
+        seed=key.seed,
+        metrics=tuple(
+            Metric(name, value, None, "it would divide by zero" if value is None else "")
+            for name, value in values.items()
+        ),
+    )
 
 
 def _of_labels(file: ScoreFile, key: Key, metric: str) -> float | None:
@@ -197,31 +156,3 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
     for key in sorted(keys, key=lambda key: (key.seed, key.fold)):
         runs[key.dataset, key.model].append(key)
     return runs
-
-
-def _drift(keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]]) -> Iterator[Drift]:
-    """Yield the scores by part of tasks and models that have more than the test.
-
-    Means over projects and folds: seeds are no further data sets.
-    """
-    for metric, scores in values.items():
-        parts: dict[tuple[str, str], dict[Part, dict[tuple[str, str], list[float]]]]
-        parts = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-        for key in keys:
-            if key in scores:
-                own = parts[key.task, key.model][key.part]
-                own[key.project, key.fold].append(scores[key])
-        for (task, model), by_part in parts.items():
-            means = {part: fmean(map(fmean, seeds.values())) for part, seeds in by_part.items()}
-            if "test" in means and len(means) > 1:
-                before = means.get("train"), means.get("validation")
-                yield Drift(task, model, metric, *before, means["test"])
-
-
-def _test_scores(
-    tests: Sequence[Key], values: Mapping[str, Mapping[Key, float]]
-) -> Iterator[tuple[str, str, str, float]]:
-    for (dataset, model), keys in sorted(_runs(tests).items()):
-        for metric, scores in values.items():
-            if known := [scores[key] for key in keys if key in scores]:
-                yield dataset, model, metric, float(np.mean(known))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -20,6 +20,7 @@ from goldpan.evaluation.compare.question import (
     systems_of,
 )
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings, score_matrix
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.record import RunRecord, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 
@@ -64,14 +65,41 @@ def compare_runs(
     tasks do. Raises `EvaluationError` where runs contradict each other, `StatisticsError` for
     settings that are out of range and where scipy or autorank is missing.
     """
-    check_settings(question.alpha, question.rope or 0.0)
     comparable, elsewhere = on_one_split(runs)
-    systems = systems_of(comparable)
+
+    def evidence(systems: Sequence[System], names: Sequence[str]) -> Sequence[TaskEvidence] | str:
+        if question.approach != "calibrated":
+            return "Scores alone are compared"
+        found = evidence_of(systems, names, tasks)
+        return f"Nothing can be said about new rows: {found}" if isinstance(found, str) else found
+
+    result = compare_systems(systems_of(comparable), question, evidence, keep_models=keep_models)
+    return replace(result, elsewhere=tuple(elsewhere), every=tuple(every))
+
+
+def compare_systems(
+    systems: tuple[System, ...],
+    question: ComparisonQuestion,
+    evidence: Callable[[Sequence[System], Sequence[str]], Sequence[TaskEvidence] | str],
+    *,
+    keep_models: bool = False,
+) -> ComparisonResult:
+    """Compare models by their scores, and by the evidence on those and the tasks that are ranked.
+
+    Raises `StatisticsError` as `compare_runs` does.
+    """
+    check_settings(question.alpha, question.rope or 0.0)
     tasks_of = {
-        system.name: {task for task in system.runs if system.scores(task)} for system in systems
+        system.name: {task for task in system.results if system.scores(task)} for system in systems
     }
     block = complete(tasks_of, keep_models=keep_models)
-    metrics = {run.task: ranking_score(run.scores).name for run in comparable}
+    every = [
+        (system, task, scores)
+        for system in systems
+        for task, results in system.results.items()
+        for scores in results
+    ]
+    metrics = {task: ranking_score(scores).name for _, task, scores in every}
     result = ComparisonResult(
         systems=systems,
         tasks=tuple(sorted(metrics)),
@@ -80,10 +108,8 @@ def compare_runs(
         comparison="",
         new_tasks=None,
         without_value=tuple(
-            _undefined(run) for run in comparable if ranking_score(run.scores).value is None
+            _undefined(*one) for one in every if ranking_score(one[2]).value is None
         ),
-        elsewhere=tuple(elsewhere),
-        every=tuple(every),
     )
     if len(systems) < 2:
         only = systems[0].name
@@ -91,22 +117,13 @@ def compare_runs(
     if len(block.models) < 2 or not block.tasks:
         return replace(result, comparison="No two models have scores on the same task")
     ranked = [system for system in systems if system.name in block.models]
-    evidence: Sequence[TaskEvidence] | str = "Scores alone are compared"
-    if question.approach == "calibrated":
-        evidence = evidence_of(ranked, block.tasks, tasks)
-    intervals = {} if isinstance(evidence, str) else mean_intervals(ranked, evidence)
-    if isinstance(evidence, str):
-        evidence = f"Nothing can be said about new rows: {evidence}"
-    scores = {
-        (system.name, task): [*system.scores(task).values()]
-        for system in ranked
-        for task in block.tasks
-    }
+    cells = {(system.name, task): system.scores(task) for system in ranked for task in block.tasks}
+    known = evidence(ranked, block.tasks)
     comparison, new_tasks = question.answer(
-        score_matrix(scores, result.metric),
-        evidence,
+        score_matrix(cells, result.metric),
+        known,
         [metrics[task] for task in block.tasks],
-        intervals,
+        {} if isinstance(known, str) else mean_intervals(ranked, known),
     )
     return replace(result, comparison=comparison, new_tasks=new_tasks)
 
@@ -125,7 +142,7 @@ def mean_intervals(
         below: dict[str, list[float]] = defaultdict(list)
         above: dict[str, list[float]] = defaultdict(list)
         for task in tasks:
-            ranked = [ranking_score(run.scores) for run in system.runs[task.task]]
+            ranked = map(ranking_score, system.results[task.task])
             known = [
                 (score.value - score.interval.low, score.interval.high - score.value)
                 for score in ranked
@@ -145,6 +162,6 @@ def mean_intervals(
     return intervals
 
 
-def _undefined(run: RunRecord) -> str:
-    score = ranking_score(run.scores)
-    return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
+def _undefined(system: System, task: str, scores: Scores) -> str:
+    score = ranking_score(scores)
+    return f"{system.name} on {task}, seed {scores.seed}, has no {score.name}: {score.reason}"

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from goldpan.core.result import count
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult
 from goldpan.evaluation.compare.result import ComparedPair, Comparison, error_rate
 from goldpan.report.comparison import picture, words
@@ -23,7 +22,7 @@ from goldpan.report.comparison.sections import (
     resolved_section,
     score_table,
 )
-from goldpan.report.comparison.warnings import file_warnings, warnings
+from goldpan.report.comparison.warnings import warnings
 from goldpan.report.document import (
     Content,
     Fold,
@@ -51,17 +50,20 @@ def make_report(
     is compared, such as a suite.
     """
     comparison = compared.comparison
-    sections = [
+    sections: list[Section | None] = [
         Section("ranking", "Scores", tuple(_scores(compared))),
         _pairs(comparison, compared.new_tasks),
-        resolved_section(compared),
-        *(section.make(compared) for section in SECTIONS),
-        groups_section(compared),
-        errors_section(workspace, compared, tasks),
-        distance_section(compared),
-        Section("cost", "Costs", (folded(costs_table(compared), 3),)),
-        conditions_section(compared),
     ]
+    if not compared.origin:
+        sections += [
+            resolved_section(compared),
+            *(section.make(compared) for section in SECTIONS),
+            groups_section(compared),
+            errors_section(workspace, compared, tasks),
+            distance_section(compared),
+            Section("cost", "Costs", (folded(costs_table(compared), 3),)),
+            conditions_section(compared),
+        ]
     heading = heading_of(compared)
     return Report(
         title=f"{title}: {heading}" if title else heading,
@@ -82,40 +84,20 @@ def heading_of(compared: ComparisonResult) -> str:
 
 def summary_of(compared: ComparisonResult) -> tuple[str, ...]:
     """Return the main results in three sentences, then what papers and plugins add."""
-    added = filter(None, (section.sentence(compared) for section in SECTIONS))
-    return (*words.sentences(compared), *added)
+    added = () if compared.origin else (section.sentence(compared) for section in SECTIONS)
+    return (*words.sentences(compared), *filter(None, added))
 
 
-def file_report(compared: FileComparison) -> Report:
-    """Return the whole report on a file, the same for the same file and question."""
-    comparison = compared.comparison
-    sections = (
-        Section("ranking", "Scores", (ranking_table(comparison), folded(_file_scores(compared)))),
-        _pairs(comparison, compared.new_tasks),
-        Section("drift", "Overfitting and degradation", tuple(_drift(compared))),
-    )
-    return Report(
-        title=f"{len(comparison.models)} models from {compared.file.path.name}",
-        summary=words.file_sentences(compared),
-        warnings=tuple(file_warnings(compared)),
-        sections=tuple(section for section in sections if section.content),
-        picture=picture.draw(comparison),
-    )
-
-
-def paper_tables(compared: ComparisonResult | FileComparison) -> Iterator[ReportTable]:
+def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     """Yield the tables that a paper prints: ranking, scores, decisions, and costs of runs."""
     if isinstance(compared.comparison, Comparison):
         yield ranking_table(compared.comparison)
-    if isinstance(compared, FileComparison):
-        yield _file_scores(compared)
-    else:
-        for added in SECTIONS:
-            if (section := added.make(compared)) is not None:
-                yield from (part for part in section.content if isinstance(part, ReportTable))
-        yield score_table(compared)
+    for added in () if compared.origin else SECTIONS:
+        if (section := added.make(compared)) is not None:
+            yield from (part for part in section.content if isinstance(part, ReportTable))
+    yield score_table(compared)
     yield from _pairs_tables(compared.comparison, compared.new_tasks)
-    if not isinstance(compared, FileComparison):
+    if not compared.origin:
         yield costs_table(compared)
 
 
@@ -189,23 +171,3 @@ def _row(pair: ComparedPair, comparison: Comparison) -> Row:
         "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
         **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
     }
-
-
-def _file_scores(compared: FileComparison) -> ReportTable:
-    columns = ("data set", "model", "metric", "mean over seeds and folds")
-    return cut(ReportTable("Scores on test", columns, compared.scores))
-
-
-def _drift(compared: FileComparison) -> Iterator[Content]:
-    rows = [
-        {
-            **asdict(drift),
-            "test - train": None if drift.train is None else drift.test - drift.train,
-            "test - validation": None
-            if drift.validation is None
-            else drift.test - drift.validation,
-        }
-        for drift in compared.drift
-    ]
-    if rows:
-        yield folded(ReportTable.of("Train and validation against test", rows))

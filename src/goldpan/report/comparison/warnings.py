@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.result import count
-from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult
 from goldpan.evaluation.slices import headline
 from goldpan.evaluation.training import TEST
@@ -19,7 +18,29 @@ _FEW_INVALID = 0.01
 
 
 def warnings(compared: ComparisonResult) -> Iterator[str]:
-    """Yield what a reader must know before quoting a score of stored runs."""
+    """Yield what a reader must know before quoting a score."""
+    invalid = "are not valid"
+    if compared.origin:
+        invalid = "are none of the truths, or empty, and count as wrong"
+        yield (
+            f"Goldpan ran none of the models of these {compared.origin}, and knows nothing of leaks"
+            " between training and test."
+        )
+    else:
+        yield from _of_runs(compared)
+    for system in compared.systems:
+        scores = [own for results in system.results.values() for own in results]
+        share = sum(own.invalid for own in scores) / (sum(own.examples for own in scores) or 1)
+        if share > _FEW_INVALID:
+            yield f"{100 * share:.1f} % of the answers of {system.name} {invalid}."
+    yield from _some("Outside the ranking", compared.block.left_out)
+    yield from _some("Without a score", compared.without_value)
+    elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
+    yield from _some("Not compared, as these runs are on other data or another split", elsewhere)
+
+
+def _of_runs(compared: ComparisonResult) -> Iterator[str]:
+    """Yield what is known of stored runs alone."""
     yield from _repeated_texts(compared)
     yield from _telling_dates(compared)
     yield from _protocols(compared)
@@ -41,11 +62,6 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
             f"Scores of {listed(single)} come from a single seed, so how much they vary"
             " from training to training is unknown."
         )
-    for system in compared.systems:
-        scores = [run.scores for run in system.every()]
-        invalid = sum(own.invalid for own in scores) / (sum(own.examples for own in scores) or 1)
-        if invalid > _FEW_INVALID:
-            yield f"{100 * invalid:.1f} % of the answers of {system.name} are not valid."
     projects = {name: compared.first_run(name).scores.projects for name in compared.tasks}
     few = [f"{name} ({many})" for name, many in projects.items() if 1 < many < MANY_PROJECTS]
     if few:
@@ -53,23 +69,6 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
             f"Tests have fewer than {MANY_PROJECTS} projects: {listed(few, _MOST)};"
             " answers hold on new rows of these projects, and others may differ."
         )
-    yield from _some("Outside the ranking", compared.block.left_out)
-    yield from _some("Without a score", compared.without_value)
-    elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
-    yield from _some("Not compared, as these runs are on other data or another split", elsewhere)
-
-
-def file_warnings(compared: FileComparison) -> Iterator[str]:
-    """Yield what a reader must know before quoting scores of a file."""
-    yield (
-        f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of the"
-        " models, and knows nothing of leaks between training and test."
-    )
-    yield from _some("Outside the comparison", compared.left_out)
-    for model, share in compared.invalid.items():
-        if share > _FEW_INVALID:
-            answers = f"{100 * share:.1f} % of the answers of {model}"
-            yield f"{answers} are none of the truths, or empty, and count as wrong."
 
 
 def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:

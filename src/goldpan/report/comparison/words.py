@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import (
     ChosenTest,
@@ -63,35 +62,21 @@ def rank_range(standing: Standing) -> str:
 
 
 def sentences(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return the main results of stored runs in three sentences."""
+    """Return the main results in three sentences: who leads, what else holds, and why."""
     comparison = compared.comparison
     if isinstance(comparison, str):
         return (f"{comparison}, so there is no ranking.",)
-    if len(comparison.tasks) == 1:
+    if len(comparison.tasks) == 1 and not compared.origin:
         leader, other = compared.ranked[:2]
         second = _differing(leader, other, comparison.tasks[0])
     else:
         second = _second(compared.new_tasks, comparison.models[0])
-    rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
-    data = (
-        f"{count(len(comparison.tasks), 'task')} with {count(rows, 'test example')} and at least"
-        f" {count(comparison.seeds, 'seed')} per model"
-    )
-    return _three(comparison, second, data, "task")
-
-
-def file_sentences(compared: FileComparison) -> tuple[str, ...]:
-    """Return the main results of a file in three sentences."""
-    second = _second(compared.new_tasks, compared.comparison.models[0])
-    sets = f"{count(len(compared.file.keys), 'set')} of {compared.file.layout}"
-    return _three(compared.comparison, second, sets, "data set")
-
-
-def _three(comparison: Comparison, second: str, data: str, unit: str) -> tuple[str, ...]:
-    """Return who leads, what else holds, and what that rests on.
-
-    `unit` is what a task is called.
-    """
+    unit, data = "data set", compared.origin
+    if not data:
+        rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
+        unit = "task"
+        data = f"{count(len(comparison.tasks), unit)} with {count(rows, 'test example')}"
+        data += f" and at least {count(comparison.seeds, 'seed')} per model"
     test = comparison.test
     first = f"{_first_place(comparison, unit)}: {_answer(comparison, comparison.models[0])}."
     units = f", resampled over {test.units:,} {test.unit}" if test.units else ""
