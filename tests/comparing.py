@@ -24,7 +24,7 @@ from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonRe
 from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.record import RunRecord, read_runs
-from goldpan.report.comparison.make import make_report
+from goldpan.report.compared import make_report
 from goldpan.report.document import Report
 from tests.evaluating import labeled, ran, replaced, rows
 from tests.shared_folder import made_once

@@ -25,8 +25,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.score import ranking_score
-from goldpan.report.comparison.warnings import warnings
-from goldpan.report.comparison.words import sentences
+from goldpan.report.comparison.words import sentences, warnings
 from tests.comparing import (
     SIX,
     add_run,

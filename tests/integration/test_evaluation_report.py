@@ -23,8 +23,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import evaluation_page, report_comparison
-from goldpan.report.comparison.make import make_report
+from goldpan.report.compared import evaluation_page, make_report, report_comparison
 from goldpan.report.document import (
     Content,
     Fold,

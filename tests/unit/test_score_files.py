@@ -18,11 +18,9 @@ from goldpan.evaluation.compare.files import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, Method
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
-from goldpan.report.compared import evaluation_page
-from goldpan.report.comparison.make import make_report, paper_tables
+from goldpan.report.compared import evaluation_page, make_report, paper_tables
 from goldpan.report.comparison.sections import metrics_tables
-from goldpan.report.comparison.warnings import warnings
-from goldpan.report.comparison.words import sentences
+from goldpan.report.comparison.words import sentences, warnings
 from goldpan.report.document import Report, ReportTable
 
 pytest.importorskip("scipy")
