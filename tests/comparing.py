@@ -20,8 +20,8 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.datasets.tasks.task import Task, target_column, task_family
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.record import RunRecord, read_runs
 from goldpan.report.compared import make_report

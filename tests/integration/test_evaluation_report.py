@@ -16,8 +16,8 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.score import ranking_score

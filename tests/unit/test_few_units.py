@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.evaluation.compare.files import compare_file
+from goldpan.evaluation.compare.compare import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores

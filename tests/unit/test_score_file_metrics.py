@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import TaskType
-from goldpan.evaluation.compare.files import compare_file
+from goldpan.evaluation.compare.compare import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores

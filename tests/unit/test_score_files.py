@@ -14,7 +14,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.evaluation.compare.files import compare_file
+from goldpan.evaluation.compare.compare import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, Method
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -30,14 +30,12 @@ from goldpan.workspace.options import (
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.task import Task
-    from goldpan.evaluation.compare.question import ComparisonResult
     from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
 
 _LONGEST = 100
 """Characters of a row's id in the name of a file."""
-_MOST_NAMED = 40
 
 
 def report(
@@ -216,8 +214,9 @@ def compare(
         latex: A LaTeX file for the tables of a paper.
     """
     from goldpan.datasets.tasks.registry import load_tasks
+    from goldpan.evaluation.compare.compare import compare_file, compare_stored
     from goldpan.evaluation.compare.question import ComparisonQuestion
-    from goldpan.evaluation.compare.stored_runs import compare_stored
+    from goldpan.evaluation.compare.score_files import read_scores
     from goldpan.report.compared import report_comparison
 
     files = output_file("output", output), output_file("latex", latex, ".tex")
@@ -229,7 +228,9 @@ def compare(
                 "--scores reads a file, which has no suites and protocols",
                 "Leave out --suite and --protocol; --task and --model choose its rows",
             )
-        compared = _compare_file(Path(scores), question, metric, named, models)
+        compared = compare_file(
+            read_scores(Path(scores)), question, metric=metric, tasks=named, models=models
+        )
         return report_comparison(self.lab.layout, compared, {}, *files, Path(scores).name)
     if metric:
         raise UsageError(
@@ -257,26 +258,6 @@ def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
         suites = sorted({name for task in tasks.values() for name in task.suites})
         raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
     return members
-
-
-def _compare_file(
-    path: Path, question: Any, metric: str, tasks: tuple[str, ...], models: tuple[str, ...]
-) -> ComparisonResult:
-    from goldpan.evaluation.compare.files import compare_file
-    from goldpan.evaluation.compare.score_files import read_scores
-
-    file = read_scores(path)
-    for noun, chosen, available in (
-        ("task", tasks, {key.task for key in file.keys}),
-        ("model", models, {key.model for key in file.keys}),
-    ):
-        for name in chosen:
-            if name not in available:
-                raise UsageError(
-                    f"{path} has no row for the {noun} {name!r}",
-                    f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
-                )
-    return compare_file(file, question, metric=metric, tasks=tasks, models=models)
 
 
 def reproduce(
