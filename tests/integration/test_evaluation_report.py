@@ -218,7 +218,7 @@ def test_one_model_that_has_no_labels_is_still_reported(tmp_path: Path) -> None:
     add_run(workspace, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
     report = reported(workspace)
     assert report.picture is None
-    assert report.summary[0].startswith("Only alone was run")
+    assert report.summary[0].startswith("Only alone was scored")
     assert "ecser" not in {part.key for part in report.sections}
 
 

@@ -181,6 +181,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,points\na,b,1\n", "no known layout"),
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
+        ("model;task;score\na;t;0,81\n", "Row 2 .* has '0,81' as its score. Write .* with a point"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the .*, fold, seed of another"),
         (
@@ -237,6 +238,9 @@ def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     with pytest.raises(EvaluationError, match="give no kappa"):
         compared(write(tmp_path / "x.csv", text), metric="kappa")
+    alone = write(tmp_path / "one.csv", "model,task,score\na,t,1\na,u,1\n")
+    with pytest.raises(EvaluationError, match=r"one.csv: Only a was scored.* two models"):
+        compared(alone)
     none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
     with pytest.raises(EvaluationError, match="no test row"):
         compared(write(tmp_path / "y.csv", none))

@@ -190,7 +190,9 @@ def compare_systems(
     )
     if len(systems) < 2:
         only = systems[0].name
-        return replace(result, comparison=f"Only {only} was run, and a comparison needs two models")
+        return replace(
+            result, comparison=f"Only {only} was scored, and a comparison needs two models"
+        )
     if len(block.models) < 2 or not block.tasks:
         return replace(result, comparison="No two models have scores on the same task")
     ranked = [system for system in systems if system.name in block.models]

@@ -6,6 +6,7 @@ The metric says what the answers are: labels, numbers, texts, or, in lists, labe
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -75,11 +76,11 @@ class FileAnswers:
         answers = []
         for dataset in datasets:
             keys = {model: runs[dataset, model] for model in models}
-            first = keys[models[0]][0]
-            if any(
-                _ids(self.file.predictions[key]) != _ids(self.file.predictions[first])
+            tests = {
+                tuple(row.id for row in self.file.predictions[key])
                 for key in chain.from_iterable(keys.values())
-            ):
+            }
+            if len(tests) > 1:
                 raise EvaluationError(
                     f"{self.file.path}: the folds of {dataset} have different rows, so they do not"
                     " compare",
@@ -119,7 +120,9 @@ def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswe
     shown, type_ = _metric(file, every, metric, lists=True in lists)
     tasks = {name: _task(name, type_, SHORT.get(shown, shown), own) for name, own in rows.items()}
     if type_ in CLASSIFICATION:
-        if not any(lists) and all(_looks_like_list(row.truth) for row in every):
+        if not any(lists) and all(
+            re.fullmatch(r"\[.*\]", str(row.truth), re.DOTALL) for row in every
+        ):
             raise EvaluationError(
                 f"{file.path} has its truths as lists that are written as text, such as"
                 f" {str(every[0].truth)[:40]}",
@@ -228,14 +231,6 @@ def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any
     if task.type in CLASSIFICATION:
         return sorted(_labels(value)) if isinstance(value, tuple) else value.strip() or None
     return value if isinstance(value, tuple) else value or None
-
-
-def _looks_like_list(value: Truth) -> bool:
-    return isinstance(value, str) and value.startswith("[") and value.endswith("]")
-
-
-def _ids(rows: Sequence[Prediction]) -> list[str]:
-    return [row.id for row in rows]
 
 
 def _check_labels(file: ScoreFile, keys: Sequence[Key]) -> None:

@@ -222,8 +222,11 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
         if first["type"] == "missing":
             remedy = f"Fill in the column {name}, or take the row out"
             raise EvaluationError(f"{place} has no {name}", remedy) from None
+        value = str(first["input"])[:40]
+        decimal = first["type"] == "float_parsing" and re.fullmatch(r"[-+]?\d+,\d+", value)
         raise EvaluationError(
-            f"{place} has {str(first['input'])[:40]!r} as its {name}", first["msg"]
+            f"{place} has {value!r} as its {name}",
+            "Write decimals with a point" if decimal else first["msg"],
         ) from None
 
 
