@@ -26,7 +26,6 @@ _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "counts": ("tp", "fp", "tn", "fn"),
     "scores": ("score",),
 }
-_LARGEST = 10**9
 Truth = str | tuple[str, ...]
 """A label, a number, a text, or a list of labels or tags."""
 
@@ -159,7 +158,7 @@ def check_range(file: ScoreFile, metric: str) -> None:
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-_Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+_Whole = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class _Row(BaseModel):
