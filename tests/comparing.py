@@ -20,11 +20,11 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.datasets.tasks.task import Task, target_column, task_family
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.record import RunRecord, read_runs
-from goldpan.report.comparison.make import make_report
+from goldpan.report.compared import make_report
 from goldpan.report.document import Report
 from tests.evaluating import labeled, ran, replaced, rows
 from tests.shared_folder import made_once

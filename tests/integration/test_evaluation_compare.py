@@ -15,18 +15,17 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, complete
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.scores import StatisticsError
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.score import ranking_score
-from goldpan.report.comparison.warnings import warnings
-from goldpan.report.comparison.words import sentences
+from goldpan.report.comparison.words import sentences, warnings
 from tests.comparing import (
     SIX,
     add_run,

@@ -86,7 +86,7 @@ def test_both_questions_are_answered_in_json(root: Path) -> None:
 
 def test_runs_are_chosen_by_task_suite_model_and_protocol(root: Path) -> None:
     result = run_json("compare", "--workspace", root, "--task", "sentiment", "--model", "good")
-    assert result["not_compared"] == "Only good was run, and a comparison needs two models"
+    assert result["not_compared"] == "Only good was scored, and a comparison needs two models"
     assert [task["task"] for task in result["facts"]["tasks"]] == ["sentiment"]
     selu = run_json("compare", "--workspace", root, "--suite", "selu", "--protocol", "default")
     assert {"requirement_type", "sentiment"} <= {task["task"] for task in selu["facts"]["tasks"]}
@@ -193,7 +193,7 @@ def test_one_model_still_makes_a_page(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "a comparison needs two" in done.stdout
     page = output.read_text(encoding="utf-8")
-    assert "Only alone was run" in page
+    assert "Only alone was scored" in page
     assert "The steps of ECSER" in page
 
 
@@ -212,8 +212,8 @@ def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) 
     assert "Every pair, new tasks" in page
     assert "<script" not in page
     held = run_json("compare", "--scores", path, "--approach", "nemenyi")
-    assert (held["facts"]["layout"], held["comparison"]["test"]["name"]) == (
-        "scores",
+    assert (held["origin"], held["comparison"]["test"]["name"]) == (
+        "14 sets of scores from scores.csv",
         "one-sided wilcoxon",
     )
     for extra, problem in (

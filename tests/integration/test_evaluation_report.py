@@ -16,15 +16,14 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import evaluation_page, report_comparison
-from goldpan.report.comparison.make import make_report
+from goldpan.report.compared import evaluation_page, make_report, report_comparison
 from goldpan.report.document import (
     Content,
     Fold,
@@ -219,7 +218,7 @@ def test_one_model_that_has_no_labels_is_still_reported(tmp_path: Path) -> None:
     add_run(workspace, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
     report = reported(workspace)
     assert report.picture is None
-    assert report.summary[0].startswith("Only alone was run")
+    assert report.summary[0].startswith("Only alone was scored")
     assert "ecser" not in {part.key for part in report.sections}
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.methods import compare_by_name
 from goldpan.evaluation.compare.question import ComparisonQuestion
 from goldpan.evaluation.compare.scores import score_matrix
-from goldpan.evaluation.compare.stored_runs import compare_runs
 from goldpan.evaluation.record import read_runs
 from goldpan.report.compared import report_comparison
 from goldpan.report.comparison.picture import draw

@@ -8,8 +8,7 @@ import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.evaluation.compare.question import ComparisonResult
-from goldpan.report.compared import latex_tables, latex_text
-from goldpan.report.comparison.make import paper_tables
+from goldpan.report.compared import latex_tables, latex_text, paper_tables
 from tests.comparing import add_run, compared, six_tasks, two_labels
 
 pytest.importorskip("scipy")

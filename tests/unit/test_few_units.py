@@ -6,17 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.evaluation.compare.files import FileComparison, compare_file
-from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.compare import compare_file
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
 from goldpan.evaluation.compare.scores import fewest_swapped
 
 pytest.importorskip("scipy")
 
 
-def compared(path: Path, lines: list[str], *, alpha: float = 0.05) -> FileComparison:
+def compared(path: Path, lines: list[str], *, alpha: float = 0.05) -> ComparisonResult:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return compare_file(read_scores(path), ComparisonQuestion(alpha=alpha), metric="accuracy")
+
+
+def ranking(result: ComparisonResult) -> Comparison:
+    assert isinstance(result.comparison, Comparison)
+    return result.comparison
 
 
 @pytest.mark.parametrize(
@@ -59,8 +65,8 @@ def test_a_score_that_is_not_defined_is_left_out_or_told(tmp_path: Path) -> None
     path = tmp_path / "x.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
     result = compare_file(read_scores(path), ComparisonQuestion())
-    assert result.comparison.tasks == ("t / p",)
-    assert result.left_out == ("t / q: 1 of 2 models have no score",)
+    assert ranking(result).tasks == ("t / p",)
+    assert result.block.left_out == ("t / q: 1 of 2 models have no score",)
     path.write_text("\n".join((lines[0], *lines[3:])), encoding="utf-8")
-    with pytest.raises(Exception, match="f1 of a on t / q is not defined"):
+    with pytest.raises(Exception, match="a on t / q, seed 0, has no f1: it would divide by zero"):
         compare_file(read_scores(path), ComparisonQuestion())

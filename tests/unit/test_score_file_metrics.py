@@ -12,19 +12,25 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import TaskType
-from goldpan.evaluation.compare.files import FileComparison, compare_file
-from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.compare import compare_file
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
 from goldpan.evaluation.score import ranking_metric
-from goldpan.report.comparison.words import file_sentences
+from goldpan.report.comparison.words import sentences
 from tests.scoring import make_task, scored
 
 pytest.importorskip("scipy")
 
 
-def compared(path: Path, rows: list[dict[str, Any]], metric: str = "") -> FileComparison:
+def compared(path: Path, rows: list[dict[str, Any]], metric: str = "") -> ComparisonResult:
     path.write_text(json.dumps(rows), encoding="utf-8")
     return compare_file(read_scores(path), ComparisonQuestion(), metric=metric)
+
+
+def ranking(result: ComparisonResult) -> Comparison:
+    assert isinstance(result.comparison, Comparison)
+    return result.comparison
 
 
 def answered(truths: list[Any], **answers: list[Any]) -> list[dict[str, Any]]:
@@ -35,8 +41,8 @@ def answered(truths: list[Any], **answers: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def means(result: FileComparison) -> dict[str, float]:
-    return {standing.model: standing.mean for standing in result.comparison.standings}
+def means(result: ComparisonResult) -> dict[str, float]:
+    return {standing.model: standing.mean for standing in ranking(result).standings}
 
 
 def test_accuracy_is_the_share_of_right_rows(tmp_path: Path) -> None:
@@ -104,9 +110,9 @@ def test_predictions_have_the_scores_of_runs(
         result = compared(tmp_path / "x.json", answered(truths, some=answers, right=truths), metric)
         expected = ranking_metric(run.metric(metric))
         assert means(result)["some"] == pytest.approx(expected.value), metric
-        assert result.comparison.leaders == ("right",)
+        assert ranking(result).leaders == ("right",)
         if metric != "mcc":
-            assert result.comparison.decision("right", "some") == "better"
+            assert ranking(result).decision("right", "some") == "better"
         if metric in ("mae", "smape"):
             assert result.metric == expected.name
 
@@ -128,7 +134,7 @@ def test_the_answers_say_which_metric_fits(tmp_path: Path) -> None:
     assert compared(tmp_path / "f1.json", answered(many, a=many, b=many), "f1").metric == "f1"
     with pytest.raises(EvaluationError, match="'few', which is no number"):
         compared(tmp_path / "n.json", answered(["1", "few"], a=["1", "2"], b=["1", "1"]), "mae")
-    with pytest.raises(EvaluationError, match=r"mae of b on t is not defined .1 of 2 answers"):
+    with pytest.raises(EvaluationError, match=r"b on t, seed 0, has no -mae: 1 of 2 answers"):
         compared(tmp_path / "m.json", answered(["1", "2"], a=["1", "2"], b=["1", ""]), "mae")
     with pytest.raises(EvaluationError, match="has lists among its truths"):
         compared(tmp_path / "l.json", answered(["x", ["x"]], a=["x", "x"], b=["x", "x"]))
@@ -180,15 +186,15 @@ def test_only_scores_of_a_known_scale_are_about_equal(tmp_path: Path) -> None:
     near = [truth + 0.0001 for truth in truths]
     far = [truth + 0.0001 * (at % 3) for at, truth in enumerate(truths)]
     result = compared(tmp_path / "x.json", answered(truths, near=near, far=far), "mae")
-    assert result.comparison.decision("near", "far") == "undecided"
-    assert result.comparison.test.rope is None
-    assert "About equal" not in " ".join(file_sentences(result))
+    assert ranking(result).decision("near", "far") == "undecided"
+    assert ranking(result).test.rope is None
+    assert "About equal" not in " ".join(sentences(result))
     asked = compare_file(
         read_scores(tmp_path / "x.json"), ComparisonQuestion(rope=0.01), metric="mae"
     )
-    assert asked.comparison.decision("near", "far") == "equal"
+    assert ranking(asked).decision("near", "far") == "equal"
     labels = compared(tmp_path / "y.json", answered(["x", "y"] * 2, a=["x"] * 4, b=["y"] * 4))
-    assert labels.comparison.test.rope == 0.01
+    assert ranking(labels).test.rope == 0.01
     percent = plain(a=85, b=87) + [
         row | {"task": f"u{at}"} for at in range(6) for row in plain(a=85, b=86)
     ]

@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError
-from goldpan.evaluation.compare.files import FileComparison, compare_file
-from goldpan.evaluation.compare.question import ComparisonQuestion, Method
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.evaluation.compare.compare import compare_file
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, Method
+from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
-from goldpan.report.compared import evaluation_page
-from goldpan.report.comparison.make import file_report
-from goldpan.report.comparison.warnings import file_warnings
-from goldpan.report.comparison.words import file_sentences
-from goldpan.report.document import ReportTable
+from goldpan.report.compared import evaluation_page, make_report, paper_tables
+from goldpan.report.comparison.sections import metrics_tables
+from goldpan.report.comparison.words import sentences, warnings
+from goldpan.report.document import Report, ReportTable
 
 pytest.importorskip("scipy")
 
@@ -49,20 +50,28 @@ def flaky(path: Path) -> Path:
 
 def compared(
     path: Path, question: ComparisonQuestion | None = None, metric: str = ""
-) -> FileComparison:
+) -> ComparisonResult:
     return compare_file(read_scores(path), question or ComparisonQuestion(), metric=metric)
+
+
+def ranking(result: ComparisonResult) -> Comparison:
+    assert isinstance(result.comparison, Comparison)
+    return result.comparison
+
+
+def reported(result: ComparisonResult) -> Report:
+    return make_report(WorkspaceLayout(Path("none")), result, {}, "a file")
 
 
 def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     result = compared(flaky(tmp_path / "flaky.csv"))
     assert result.metric == "f1"
-    scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
-    # Pooled from the counts of Table 13.
-    assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
-    drift = next(one for one in result.drift if (one.model, one.metric) == ("FF", "f1"))
-    assert drift.train is not None and drift.validation is not None
-    assert round(drift.test - drift.train, 2) == -0.94
-    assert "give predictions" in result.comparison.test.why
+    means = {system.name: round(system.mean("flaky") or 0, 2) for system in result.systems}
+    # Pooled from the test counts of Table 13.
+    assert means == {"FF": 0.06, "Voc": 0.11, "VocFF": 0.12}
+    (table,) = metrics_tables(result)
+    assert table.columns == ("model", "f1", "precision", "recall")
+    assert "give predictions" in ranking(result).test.why
     assert result.new_tasks is not None
     assert "needs at least 6" in result.new_tasks.test.why
 
@@ -81,18 +90,16 @@ def projects(path: Path, gain: float) -> Path:
     return write(path, json.dumps(rows))
 
 
-def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
+def test_projects_are_data_sets_of_s10(tmp_path: Path) -> None:
     result = compared(projects(tmp_path / "p.json", 0.15))
-    assert result.comparison.tasks[0] == "flaky / project 0"
-    assert len(result.comparison.tasks) == 8
+    assert ranking(result).tasks[0] == "flaky / project 0"
+    assert len(ranking(result).tasks) == 8
     assert result.new_tasks is not None
     assert result.new_tasks.decision("good", "fair") == "better"
-    for drift in result.drift:
-        assert drift.train is None and drift.validation is not None
     named = compared(projects(tmp_path / "p.json", 0.15), ComparisonQuestion("nemenyi"))
-    assert named.comparison.test.name == "one-sided wilcoxon"
+    assert ranking(named).test.name == "one-sided wilcoxon"
     assert named.new_tasks is None
-    assert not any(".." in text for text in file_sentences(named))
+    assert not any(".." in text for text in sentences(named))
     alike = compared(projects(tmp_path / "q.json", 0.0))
     assert alike.new_tasks is not None
     assert alike.new_tasks.decision("good", "fair") == "undecided"
@@ -113,10 +120,10 @@ def answers(path: Path, right: float = 0.9) -> Path:
 
 def test_predictions_are_paired_by_row_and_grouped_by_document(tmp_path: Path) -> None:
     result = compared(answers(tmp_path / "a.csv"))
-    test = result.comparison.test
+    test = ranking(result).test
     assert (test.units, test.unit) == (30, "documents")
-    assert result.comparison.decision("good", "bad") == "better"
-    assert result.comparison.seeds == 2
+    assert ranking(result).decision("good", "bad") == "better"
+    assert ranking(result).seeds == 2
     assert compared(answers(tmp_path / "a.csv"), metric="accuracy").metric == "accuracy"
 
 
@@ -147,21 +154,23 @@ def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
         lines += [f"a;t{at};{0.8 + at / 100}", f"b;t{at};{0.7 + at / 90:.3f}"]
     result = compared(write(tmp_path / "s.csv", "\n".join(lines)), metric="weighted F1")
     assert result.metric == "weighted F1"
-    assert result.comparison.test.name == "none"
+    assert ranking(result).test.name == "none"
     assert result.new_tasks is not None
     assert result.new_tasks.decision("a", "b") == "better"
-    text = " ".join(file_sentences(result))
+    text = " ".join(sentences(result))
     assert "on new rows of these tasks it cannot be told which model is better" in text
     assert "On new tasks, a is better than b" in text
 
 
 def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
-    report = file_report(compared(flaky(tmp_path / "flaky.csv")))
-    assert [section.key for section in report.sections] == ["ranking", "drift"]
+    report = reported(compared(flaky(tmp_path / "flaky.csv")))
+    assert [section.key for section in report.sections] == ["ranking"]
     assert len(report.summary) == 3
     assert any("ran none of the models" in warning for warning in report.warnings)
-    plain = file_report(compared(answers(tmp_path / "a.csv")))
-    assert "drift" not in [section.key for section in plain.sections]
+    several = projects(tmp_path / "p.json", 0.15)
+    assert [section.key for section in reported(compared(several)).sections] == ["ranking", "pairs"]
+    titles = [table.title for table in paper_tables(compared(several))]
+    assert titles == ["Ranking by f1", "f1 on each task", "Every pair, new tasks"]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +181,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,points\na,b,1\n", "no known layout"),
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
+        ("model;task;score\na;t;0,81\n", "Row 2 .* has '0,81' as its score. Write .* with a point"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the .*, fold, seed of another"),
         (
@@ -228,6 +238,9 @@ def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     with pytest.raises(EvaluationError, match="give no kappa"):
         compared(write(tmp_path / "x.csv", text), metric="kappa")
+    alone = write(tmp_path / "one.csv", "model,task,score\na,t,1\na,u,1\n")
+    with pytest.raises(EvaluationError, match=r"one.csv: Only a was scored.* two models"):
+        compared(alone)
     none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
     with pytest.raises(EvaluationError, match="no test row"):
         compared(write(tmp_path / "y.csv", none))
@@ -278,11 +291,11 @@ def tied(path: Path) -> Path:
 @pytest.mark.parametrize("approach", ["calibrated", "bayesian", "frequentist", "nemenyi", "tukey"])
 def test_equal_scores_tie_by_every_method(tmp_path: Path, approach: Method) -> None:
     comparison = compared(tied(tmp_path / "tied.csv"), ComparisonQuestion(approach))
-    both = comparison.new_tasks or comparison.comparison
+    both = comparison.new_tasks or ranking(comparison)
     assert [standing.place for standing in both.standings] == [1, 1]
     assert both.decision("alpha", "beta") in ("equal", "undecided")
     assert {pair.difference for pair in both.pairs} == {0.0}
-    first = file_sentences(comparison)[0]
+    first = sentences(comparison)[0]
     value = "1.50" if both.central == "mean rank" else "0.200"
     tie = f"alpha and beta tie for the highest {both.central}"
     assert first.startswith(tie.replace("highest mean rank", "best mean rank")), first
@@ -291,7 +304,7 @@ def test_equal_scores_tie_by_every_method(tmp_path: Path, approach: Method) -> N
 
 
 def test_equal_scores_tie_in_the_report(tmp_path: Path) -> None:
-    report = file_report(compared(tied(tmp_path / "tied.csv")))
+    report = reported(compared(tied(tmp_path / "tied.csv")))
     assert "alpha and beta tie for the highest mean score" in evaluation_page(report)
     ranking = report.sections[0].content[0]
     assert isinstance(ranking, ReportTable)
@@ -306,9 +319,9 @@ def test_scores_and_decisions_are_of_the_same_labels(tmp_path: Path) -> None:
         rows.append(f"good,t,{at},{truth},{'perhaps' if at < 8 else truth}")
         rows.append(f"bad,t,{at},{truth},{other if at < 60 else truth}")
     result = compared(write(tmp_path / "p.csv", "\n".join(rows)))
-    values = {model: value for _, model, metric, value in result.scores if metric == "f1"}
+    values = {standing.model: standing.mean for standing in ranking(result).standings}
     assert values == {"good": pytest.approx(2 * 0.98 / 1.98), "bad": pytest.approx(0.85)}
-    (pair,) = result.comparison.pairs
+    (pair,) = ranking(result).pairs
     assert (pair.first, pair.decision) == ("good", "better")
     assert pair.low is not None and pair.high is not None
     assert pair.low < pair.difference < pair.high
@@ -329,7 +342,7 @@ def of_folds(path: Path, folds: int, *, lacking: str = "") -> Path:
 @pytest.mark.parametrize("approach", ["bayesian", "frequentist", "nemenyi"])
 def test_every_method_refuses_models_with_other_rows(tmp_path: Path, approach: Method) -> None:
     question = ComparisonQuestion(approach)
-    assert compared(of_folds(tmp_path / "whole.csv", 3), question).comparison.test.name != "none"
+    assert ranking(compared(of_folds(tmp_path / "whole.csv", 3), question)).test.name != "none"
     short = of_folds(tmp_path / "short.csv", 3, lacking="b123")
     with pytest.raises(EvaluationError, match=r"on t1 do not share the row '2-3 of fold 2'"):
         compared(short, question)
@@ -355,7 +368,7 @@ def test_folds_are_no_seeds_of_one_test_set(tmp_path: Path) -> None:
 def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("nemenyi"))
-    first = file_sentences(result)[0]
+    first = sentences(result)[0]
     assert "1.000: it cannot be told which model is better: There is 1 task" in first
 
 
@@ -369,6 +382,6 @@ def spelled(path: Path, answers: Sequence[str]) -> Path:
 
 def test_answers_that_are_no_label_are_told(tmp_path: Path) -> None:
     odd = compared(spelled(tmp_path / "x.csv", ["bug", "bug", "Docs"]))
-    assert "33.3 % of the answers of odd are none of the truths" in [*file_warnings(odd)][-1]
+    assert "33.3 % of the answers of odd are none of the truths" in [*warnings(odd)][-1]
     with pytest.raises(EvaluationError, match=r"no answer of odd to t \(Bug, Docs\) is one of its"):
         compared(spelled(tmp_path / "y.csv", ["Bug", "Bug", "Docs"]))

@@ -15,8 +15,7 @@ from goldpan.report.page import ReportFacts, RowFacts
 
 @renders(ComparisonReport)
 def _compared(result: ComparisonReport) -> Iterator[Piece]:
-    if result.heading:
-        yield result.heading
+    yield result.heading
     if result.comparison is not None:
         yield from _picture(result.comparison)
     yield from (*result.summary, *result.warnings)

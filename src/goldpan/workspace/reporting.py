@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 100
 """Characters of a row's id in the name of a file."""
-_MOST_NAMED = 40
 
 
 def report(
@@ -215,8 +214,9 @@ def compare(
         latex: A LaTeX file for the tables of a paper.
     """
     from goldpan.datasets.tasks.registry import load_tasks
+    from goldpan.evaluation.compare.compare import compare_file, compare_stored
     from goldpan.evaluation.compare.question import ComparisonQuestion
-    from goldpan.evaluation.compare.stored_runs import compare_stored
+    from goldpan.evaluation.compare.score_files import read_scores
     from goldpan.report.compared import report_comparison
 
     files = output_file("output", output), output_file("latex", latex, ".tex")
@@ -228,7 +228,10 @@ def compare(
                 "--scores reads a file, which has no suites and protocols",
                 "Leave out --suite and --protocol; --task and --model choose its rows",
             )
-        return _compare_file(Path(scores), question, metric, named, models, files)
+        compared = compare_file(
+            read_scores(Path(scores)), question, metric=metric, tasks=named, models=models
+        )
+        return report_comparison(self.lab.layout, compared, {}, *files, Path(scores).name)
     if metric:
         raise UsageError(
             "--metric is for --scores; stored runs rank by the metric of their task", "Leave it out"
@@ -255,33 +258,6 @@ def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
         suites = sorted({name for task in tasks.values() for name in task.suites})
         raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
     return members
-
-
-def _compare_file(
-    path: Path,
-    question: Any,
-    metric: str,
-    tasks: tuple[str, ...],
-    models: tuple[str, ...],
-    files: Any,
-) -> ComparisonReport:
-    from goldpan.evaluation.compare.files import compare_file
-    from goldpan.evaluation.compare.score_files import read_scores
-    from goldpan.report.compared import report_file_comparison
-
-    file = read_scores(path)
-    for noun, chosen, available in (
-        ("task", tasks, {key.task for key in file.keys}),
-        ("model", models, {key.model for key in file.keys}),
-    ):
-        for name in chosen:
-            if name not in available:
-                raise UsageError(
-                    f"{path} has no row for the {noun} {name!r}",
-                    f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
-                )
-    compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
-    return report_file_comparison(compared, *files)
 
 
 def reproduce(

@@ -6,10 +6,11 @@ The metric says what the answers are: labels, numbers, texts, or, in lists, labe
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -31,15 +32,9 @@ from goldpan.evaluation.compare.evidence import (
     task_evidence,
 )
 from goldpan.evaluation.compare.score_files import Key, Prediction, ScoreFile, Truth
-from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence
+from goldpan.evaluation.compare.scores import TaskEvidence
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.score import (
-    metric_names,
-    predictions_schema,
-    ranking_metric,
-    ranking_name,
-    score,
-)
+from goldpan.evaluation.score import metric_names, predictions_schema, score
 
 Runs = Mapping[tuple[str, str], Sequence[Key]]
 """The runs on each data set by each model, by seed and fold."""
@@ -67,40 +62,25 @@ class FileAnswers:
     """The predictions of a file as answers to tasks."""
 
     file: ScoreFile
-    metrics: tuple[str, ...]
-    """By the names that are shown, the one that ranks first."""
     tasks: Mapping[str, Task]
     scores: Mapping[Key, Scores]
+    """Of the test parts, by the names that are shown, the one that ranks first."""
 
-    def values(self) -> dict[str, dict[Key, float]]:
-        """Return each metric of each run, higher is better, where it is defined."""
-        values: dict[str, dict[Key, float]] = {}
-        for name in self.metrics:
-            for key, scores in self.scores.items():
-                metric = scores.metric(SHORT.get(name, name))
-                shown = name if metric.higher_is_better else ranking_name(name)
-                own = values.setdefault(shown, {})
-                if (value := ranking_metric(metric).value) is not None:
-                    own[key] = value
-        return values
-
-    def reason(self, key: Key) -> str:
-        """Return why the metric that ranks is not defined on a run."""
-        return self.scores[key].metric(SHORT.get(self.metrics[0], self.metrics[0])).reason
-
-    def evidence(self, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...] | str:
+    def evidence(
+        self, models: Sequence[str], datasets: Sequence[str], runs: Runs
+    ) -> tuple[TaskEvidence, ...] | str:
         """Return evidence on data sets, or why the metric gives none.
 
         Raises `EvaluationError` for folds with rows of their own.
         """
         answers = []
-        for dataset in matrix.tasks:
-            keys = {model: runs[dataset, model] for model in matrix.models}
-            first = keys[matrix.models[0]][0]
-            if any(
-                _ids(self.file.predictions[key]) != _ids(self.file.predictions[first])
+        for dataset in datasets:
+            keys = {model: runs[dataset, model] for model in models}
+            tests = {
+                tuple(row.id for row in self.file.predictions[key])
                 for key in chain.from_iterable(keys.values())
-            ):
+            }
+            if len(tests) > 1:
                 raise EvaluationError(
                     f"{self.file.path}: the folds of {dataset} have different rows, so they do not"
                     " compare",
@@ -119,15 +99,11 @@ class FileAnswers:
         table = _table(task, self.file.predictions[key])
         return example_numbers(task, table, task.metric, part=bool(key.project))
 
-    def invalid(self, keys: Iterable[Key]) -> float:
-        """Return the share of answers of these runs that are none of the task."""
-        scores = [self.scores[key] for key in keys]
-        rows = sum(part.examples for part in scores)
-        return sum(part.invalid for part in scores) / rows if rows else 0.0
-
 
 def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswers:
     """Return the predictions of these runs as answers to tasks that rank by a metric.
+
+    The labels of a task are those of all its parts.
 
     Raises `EvaluationError` for a metric that does not fit them.
     """
@@ -144,24 +120,24 @@ def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswe
     shown, type_ = _metric(file, every, metric, lists=True in lists)
     tasks = {name: _task(name, type_, SHORT.get(shown, shown), own) for name, own in rows.items()}
     if type_ in CLASSIFICATION:
-        if not any(lists) and all(_looks_like_list(row.truth) for row in every):
+        if not any(lists) and all(
+            re.fullmatch(r"\[.*\]", str(row.truth), re.DOTALL) for row in every
+        ):
             raise EvaluationError(
                 f"{file.path} has its truths as lists that are written as text, such as"
                 f" {str(every[0].truth)[:40]}",
                 "Give a JSON or Parquet file, whose lists are lists",
             )
         _check_labels(file, keys)
-    names = [shown, *(name for name in _SHOWN.get(type_, ()) if name != shown)]
-    scores = {
-        key: score(
-            tasks[key.task],
-            _table(tasks[key.task], file.predictions[key]),
-            resamples=0,
-            part=bool(key.project),
-        )
-        for key in keys
-    }
-    return FileAnswers(file, tuple(names), tasks, scores)
+    names = dict.fromkeys((shown, *_SHOWN.get(type_, ())))
+    scores = {}
+    for key in keys:
+        if key.part == "test":
+            table = _table(tasks[key.task], file.predictions[key])
+            own = score(tasks[key.task], table, seed=key.seed, resamples=0, part=bool(key.project))
+            metrics = (replace(own.metric(SHORT.get(name, name)), name=name) for name in names)
+            scores[key] = replace(own, main=shown, metrics=tuple(metrics))
+    return FileAnswers(file, tasks, scores)
 
 
 def _metric(
@@ -255,14 +231,6 @@ def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any
     if task.type in CLASSIFICATION:
         return sorted(_labels(value)) if isinstance(value, tuple) else value.strip() or None
     return value if isinstance(value, tuple) else value or None
-
-
-def _looks_like_list(value: Truth) -> bool:
-    return isinstance(value, str) and value.startswith("[") and value.endswith("]")
-
-
-def _ids(rows: Sequence[Prediction]) -> list[str]:
-    return [row.id for row in rows]
 
 
 def _check_labels(file: ScoreFile, keys: Sequence[Key]) -> None:

@@ -1,10 +1,10 @@
-"""Models that are compared: the question, the stored runs that it takes, and the result."""
+"""Models that are compared: the question, the scores and stored runs it takes, and the result."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
 from statistics import fmean
@@ -24,6 +24,7 @@ from goldpan.evaluation.compare.calibrated import (
 from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
 from goldpan.evaluation.compare.result import ChosenTest, Comparison, arrange, untested
 from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import is_bounded, ranking_score
 
@@ -84,21 +85,23 @@ class System:
     """The model, with the settings and the protocol that tell it from others."""
     model: str
     protocol: str
-    runs: Mapping[str, tuple[RunRecord, ...]]
+    results: Mapping[str, tuple[Scores, ...]]
     """By task, by rising seed."""
+    runs: Mapping[str, tuple[RunRecord, ...]] = field(default_factory=dict)
+    """The stored runs of these results; none where they come from elsewhere."""
 
     def every(self) -> tuple[RunRecord, ...]:
         """Return all its runs, by task and seed."""
         return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
 
-    def scores(self, task: str) -> dict[int, float]:
-        """Return its scores on a task by seed, without those that are undefined."""
-        scores = {run.seed: ranking_score(run.scores).value for run in self.runs.get(task, ())}
-        return {seed: value for seed, value in scores.items() if value is not None}
+    def scores(self, task: str) -> list[float]:
+        """Return its scores on a task by rising seed, without those that are undefined."""
+        values = (ranking_score(scores).value for scores in self.results.get(task, ()))
+        return [value for value in values if value is not None]
 
     def mean(self, *tasks: str) -> float | None:
         """Return the mean over tasks of the mean over seeds; None where it has no score."""
-        return mean_of(fmean(scores.values()) for task in tasks if (scores := self.scores(task)))
+        return mean_of(fmean(scores) for task in tasks if (scores := self.scores(task)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ class CompleteBlock:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """Comparison of models by their stored runs."""
+    """Comparison of models by their stored runs, or by scores from elsewhere."""
 
     systems: tuple[System, ...]
     """By name, also those that are left out of the ranking."""
@@ -128,10 +131,12 @@ class ComparisonResult:
     """Comparison on new tasks, where `comparison` is on new rows of these tasks."""
     without_value: tuple[str, ...]
     """Runs whose score is undefined, a sentence each."""
-    elsewhere: tuple[RunRecord, ...]
+    elsewhere: tuple[RunRecord, ...] = ()
     """On another split of the same tasks: not comparable."""
-    every: tuple[RunRecord, ...]
-    """All runs of the tasks, also those that are not compared."""
+    every: tuple[RunRecord, ...] = ()
+    """All stored runs of the tasks, also those that are not compared."""
+    origin: str = ""
+    """What the scores are and where they were read; empty where they are those of stored runs."""
 
     @property
     def metric(self) -> str:
@@ -146,7 +151,7 @@ class ComparisonResult:
         places = {name: at for at, name in enumerate(models)}
 
         def order(system: System) -> tuple[int, float, str]:
-            mean = system.mean(*system.runs)
+            mean = system.mean(*system.results)
             place = places.get(system.name, len(places))
             return place, inf if mean is None else -mean, system.name
 
@@ -159,7 +164,7 @@ class ComparisonResult:
 
     def ranked_on(self, task: str) -> list[System]:
         """Return the systems that ran a task, those of the ranking first."""
-        return [system for system in self.ranked if task in system.runs]
+        return [system for system in self.ranked if task in system.results]
 
     def first_run(self, task: str) -> RunRecord:
         """Return a run of a task: all of them are on one split."""
@@ -243,7 +248,8 @@ def systems_of(runs: Sequence[RunRecord]) -> tuple[System, ...]:
             for task, seeds in sorted(tasks.items())
         }
         run = next(iter(next(iter(tasks.values())).values()))
-        systems.append(System(name, run.model, run.protocol.name, ordered))
+        results = {task: tuple(run.scores for run in own) for task, own in ordered.items()}
+        systems.append(System(name, run.model, run.protocol.name, results, ordered))
     return tuple(systems)
 
 

@@ -26,7 +26,6 @@ _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "counts": ("tp", "fp", "tn", "fn"),
     "scores": ("score",),
 }
-_LARGEST = 10**9
 Truth = str | tuple[str, ...]
 """A label, a number, a text, or a list of labels or tags."""
 
@@ -159,7 +158,7 @@ def check_range(file: ScoreFile, metric: str) -> None:
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-_Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+_Whole = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class _Row(BaseModel):
@@ -222,8 +221,11 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
         if first["type"] == "missing":
             remedy = f"Fill in the column {name}, or take the row out"
             raise EvaluationError(f"{place} has no {name}", remedy) from None
+        value = str(first["input"])[:40]
+        decimal = first["type"] == "float_parsing" and re.fullmatch(r"[-+]?\d+,\d+", value)
         raise EvaluationError(
-            f"{place} has {str(first['input'])[:40]!r} as its {name}", first["msg"]
+            f"{place} has {value!r} as its {name}",
+            "Write decimals with a point" if decimal else first["msg"],
         ) from None
 
 

@@ -12,6 +12,7 @@ from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import read_resolved
 from goldpan.evaluation.score import main_metrics, ranking_metric, ranking_score
@@ -75,7 +76,7 @@ def score_table(compared: ComparisonResult) -> ReportTable:
             if mean is not None and mean == best
         )
         named = (task, compared.metrics[task])[: 1 + mixed]
-        rows.append((*named, *(_with_spread(system.runs.get(task, ())) for system in shown)))
+        rows.append((*named, *(_with_spread(system.results.get(task, ())) for system in shown)))
     if len(rows) > 1:
         named = ("mean over tasks", "")[: 1 + mixed]
         rows.append((*named, *(_mean(system, compared.tasks) for system in shown)))
@@ -89,9 +90,9 @@ def score_table(compared: ComparisonResult) -> ReportTable:
     )
 
 
-def _with_spread(runs: Sequence[RunRecord]) -> Cell:
-    """Return the score of a model's runs on a task, with its interval or spread if known."""
-    known = [score for run in runs if (score := ranking_score(run.scores)).value is not None]
+def _with_spread(results: Sequence[Scores]) -> Cell:
+    """Return the score of a model on a task, with its interval or spread if known."""
+    known = [score for score in map(ranking_score, results) if score.value is not None]
     values = [score.value for score in known if score.value is not None]
     if not values:
         return None
@@ -113,10 +114,16 @@ def metrics_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     for task in compared.tasks[:_MOST_TASKS]:
         rows: list[Row] = []
         for system in compared.ranked_on(task):
-            runs = [main_metrics(run.scores) for run in system.runs[task]]
+            runs = [
+                {metric.name: metric.value for metric in scores.metrics}
+                if compared.origin
+                else main_metrics(scores)
+                for scores in system.results[task]
+            ]
             means = {name: mean_of(run.get(name) for run in runs) for name in runs[0]}
             rows.append({"model": system.name, **means})
-        yield cut(ReportTable.of(f"Metrics of {task}", rows))
+        if len(rows[0]) > 2 or not compared.origin:
+            yield cut(ReportTable.of(f"Metrics of {task}", rows))
 
 
 def groups_section(compared: ComparisonResult) -> Section:

@@ -1,12 +1,12 @@
-"""A comparison in three sentences."""
+"""A comparison in sentences: three main results, and what must be known before quoting them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.compare.result import (
     ChosenTest,
@@ -18,6 +18,9 @@ from goldpan.evaluation.compare.result import (
     beaten_by,
     error_rate,
 )
+from goldpan.evaluation.slices import headline
+from goldpan.evaluation.training import TEST
+from goldpan.evaluation.units import MANY_PROJECTS
 from goldpan.report.document import formatted, listed
 
 # The words for decisions on pairs: `better` is only said by the calibrated method.
@@ -63,35 +66,21 @@ def rank_range(standing: Standing) -> str:
 
 
 def sentences(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return the main results of stored runs in three sentences."""
+    """Return the main results in three sentences: who leads, what else holds, and why."""
     comparison = compared.comparison
     if isinstance(comparison, str):
         return (f"{comparison}, so there is no ranking.",)
-    if len(comparison.tasks) == 1:
+    if len(comparison.tasks) == 1 and not compared.origin:
         leader, other = compared.ranked[:2]
         second = _differing(leader, other, comparison.tasks[0])
     else:
         second = _second(compared.new_tasks, comparison.models[0])
-    rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
-    data = (
-        f"{count(len(comparison.tasks), 'task')} with {count(rows, 'test example')} and at least"
-        f" {count(comparison.seeds, 'seed')} per model"
-    )
-    return _three(comparison, second, data, "task")
-
-
-def file_sentences(compared: FileComparison) -> tuple[str, ...]:
-    """Return the main results of a file in three sentences."""
-    second = _second(compared.new_tasks, compared.comparison.models[0])
-    sets = f"{count(len(compared.file.keys), 'set')} of {compared.file.layout}"
-    return _three(compared.comparison, second, sets, "data set")
-
-
-def _three(comparison: Comparison, second: str, data: str, unit: str) -> tuple[str, ...]:
-    """Return who leads, what else holds, and what that rests on.
-
-    `unit` is what a task is called.
-    """
+    unit, data = "data set", compared.origin
+    if not data:
+        rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
+        unit = "task"
+        data = f"{count(len(comparison.tasks), unit)} with {count(rows, 'test example')}"
+        data += f" and at least {count(comparison.seeds, 'seed')} per model"
     test = comparison.test
     first = f"{_first_place(comparison, unit)}: {_answer(comparison, comparison.models[0])}."
     units = f", resampled over {test.units:,} {test.unit}" if test.units else ""
@@ -203,3 +192,119 @@ def _meaning(test: ChosenTest) -> str:
         f"ahead means significant at {share} by this test; a difference that is not significant"
         " does not show that two models are equal"
     )
+
+
+_MOST = 3
+"""Things of one kind that are named."""
+_FEW_INVALID = 0.01
+
+
+def warnings(compared: ComparisonResult) -> Iterator[str]:
+    """Yield what a reader must know before quoting a score."""
+    invalid = "are not valid"
+    if compared.origin:
+        invalid = "are none of the truths, or empty, and count as wrong"
+        yield (
+            f"Goldpan ran none of the models of these {compared.origin}, and knows nothing of leaks"
+            " between training and test."
+        )
+    else:
+        yield from _of_runs(compared)
+    for system in compared.systems:
+        scores = [own for results in system.results.values() for own in results]
+        share = sum(own.invalid for own in scores) / (sum(own.examples for own in scores) or 1)
+        if share > _FEW_INVALID:
+            yield f"{100 * share:.1f} % of the answers of {system.name} {invalid}."
+    yield from _some("Outside the ranking", compared.block.left_out)
+    yield from _some("Without a score", compared.without_value)
+    elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
+    yield from _some("Not compared, as they are on other data or another split: runs of", elsewhere)
+
+
+def _of_runs(compared: ComparisonResult) -> Iterator[str]:
+    """Yield what is known of stored runs alone."""
+    yield from _repeated_texts(compared)
+    yield from _telling_dates(compared)
+    yield from _protocols(compared)
+    opened = {task: compared.times_opened(task) for task in compared.tasks}
+    most = max(opened.values(), default=0)
+    if most > 1:
+        task = max(sorted(opened), key=lambda name: opened[name])
+        yield (
+            f"Test sets were scored {sum(opened.values()):,} times in this workspace, {task} alone"
+            f" {most:,} times; picking the best of many scores overstates it."
+        )
+    single = sorted(
+        system.name
+        for system in compared.systems
+        if any(len(runs) == 1 and runs[0].settings for runs in system.runs.values())
+    )
+    if single:
+        yield (
+            f"Scores of {listed(single)} come from a single seed, so how much they vary"
+            " from training to training is unknown."
+        )
+    projects = {name: compared.first_run(name).scores.projects for name in compared.tasks}
+    few = [f"{name} ({many})" for name, many in projects.items() if 1 < many < MANY_PROJECTS]
+    if few:
+        yield (
+            f"Tests have fewer than {MANY_PROJECTS} projects: {listed(few, _MOST)};"
+            " answers hold on new rows of these projects, and others may differ."
+        )
+
+
+def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+    """Yield the first of what is left out, if any, as a sentence."""
+    more = len(left_out) - _MOST
+    ending = f"; and {more} more" if more > 0 else ""
+    if left_out:
+        yield f"{start}: {'; '.join(left_out[:_MOST])}{ending}."
+
+
+def _repeated_texts(compared: ComparisonResult) -> Iterator[str]:
+    """Yield a sentence for each task whose test repeats texts of train, the worst first."""
+    leaking = []
+    for name in compared.tasks:
+        runs = (system.runs[name][0] for system in compared.ranked_on(name))
+        leaking += [run for run in runs if run.leaks.level in ("warning", "alarm")][:1]
+    leaking.sort(key=lambda run: -run.leaks.share)
+    for run in leaking[:_MOST]:
+        text = headline(run.leaks, f"{run.scores.main} of {run.model}", run.value)
+        yield text.replace("test rows", f"test rows of {run.task}", 1)
+    if len(leaking) > _MOST:
+        yield f"The same is true of {count(len(leaking) - _MOST, 'more task')}."
+
+
+def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
+    """Yield a sentence for each task whose labels the date alone tells."""
+    for name in compared.tasks:
+        runs = (system.runs[name][0] for system in compared.ranked_on(name))
+        signal = next((run.date_signal for run in runs if run.date_signal), None)
+        if signal is not None and (sentence := signal.sentence()):
+            yield f"{sentence.replace('train rows', f'train rows of {name}', 1)}."
+
+
+def _protocols(compared: ComparisonResult) -> Iterator[str]:
+    runs = [(system.name, run) for system in compared.systems for run in system.every()]
+    if tests := [name for name, run in runs if run.learning.chosen_on == TEST]:
+        yield (
+            f"Settings or the best epoch of {_each(tests)} were chosen on the test set, so"
+            " these scores are too high."
+        )
+    defects: dict[str, list[str]] = defaultdict(list)
+    partly: dict[str, list[str]] = defaultdict(list)
+    for name, run in runs:
+        for defect in run.protocol.defects:
+            defects[defect].append(run.protocol.name)
+        if run.in_part:
+            partly[f"{run.protocol.name} in part ({'; '.join(run.in_part)})"].append(name)
+    for defect, names in defects.items():
+        yield f"Protocol {_each(names)}: {defect}"
+    for gaps, names in list(partly.items())[:_MOST]:
+        yield f"{_each(names)} ran under {gaps}."
+    if len({run.protocol.name for _, run in runs}) > 1:
+        yield "The models ran under different protocols: compare them with care."
+
+
+def _each(names: Iterable[str]) -> str:
+    return listed(sorted(set(names)))
