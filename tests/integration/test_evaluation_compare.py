@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -154,13 +154,24 @@ def test_settings_and_protocols_tell_systems_apart_where_they_differ(
     assert "tree (selu-paper)" in [system.name for system in compared(workspace).systems]
 
 
+def test_runs_of_other_labels_than_the_task_has_are_not_compared(
+    workspace: WorkspaceLayout,
+) -> None:
+    add_runs(workspace, two_labels(), {"one": 0.9, "two": 0.9})
+    task = load_tasks()["requirement_type"]
+    changed = {task.name: replace(task, labels=(*task.labels, replace(task.labels[0], name="x")))}
+    runs = read_runs(workspace)
+    with pytest.raises(EvaluationError, match="have other labels than their task has now"):
+        compare_runs(runs, runs, changed, ComparisonQuestion())
+
+
 def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> None:
     add_runs(workspace, two_labels(), {"one": 0.9, "two": 0.9})
     add_run(workspace, two_labels(train=70, test=50), "one", 0.9)
     result = compared(workspace)
     assert {run.scores.examples for system in result.systems for run in system.every()} == {60}
     assert [(run.model, run.scores.examples) for run in result.elsewhere] == [("one", 50)]
-    left_out = "Not compared, as they are on other data or another split: runs of "
+    left_out = "Not compared, as data, split or labels are others: runs of "
     assert [*warnings(result)][-1] == f"{left_out}one on requirement_type."
     runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
     rest = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())

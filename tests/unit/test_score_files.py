@@ -369,7 +369,7 @@ def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("nemenyi"))
     first = sentences(result)[0]
-    assert "1.000: it cannot be told which model is better: There is 1 task" in first
+    assert "1.000: it cannot be told which model is better: there is 1 task" in first
 
 
 def spelled(path: Path, answers: Sequence[str]) -> Path:

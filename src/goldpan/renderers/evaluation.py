@@ -105,6 +105,13 @@ def _cautions(record: RunRecord) -> Iterator[str]:
         yield f"{main.name} is not defined: {main.reason}"
     elif main.interval is None:
         yield f"{main.name}: {main.reason}"
+    without = sum(not one.tp + one.fn for one in scores.label_confusions)
+    if without and scores.main == "macro_f1":
+        labels = len(scores.label_confusions)
+        yield (
+            f"{without:,} of {count(labels, 'label')} have no test row and count 0:"
+            f" macro_f1 is at most {(labels - without) / labels:.2f}"
+        )
     yield record.date_signal.sentence() if record.date_signal else ""
     yield from cautions_of_steps(record.learning)
     yield _caution_of_cutoff(record.dates)

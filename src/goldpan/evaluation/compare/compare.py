@@ -75,7 +75,15 @@ def compare_runs(
     tasks do. Raises `EvaluationError` where runs contradict each other, `StatisticsError` for
     settings that are out of range and where scipy or autorank is missing.
     """
-    comparable, elsewhere = on_one_split(runs)
+    old = [run for run in runs if run.task in tasks and run.labels != tasks[run.task].label_names]
+    if old and len(old) == len(runs):
+        names = ", ".join(sorted({run.task for run in old}))
+        raise EvaluationError(
+            f"All runs on {names} have other labels than their task has now",
+            "Repeat them with goldpan evaluate run",
+        )
+    comparable, elsewhere = on_one_split(run for run in runs if run not in old)
+    elsewhere += old
 
     def evidence(systems: Sequence[System], names: Sequence[str]) -> Sequence[TaskEvidence] | str:
         if question.approach != "calibrated":

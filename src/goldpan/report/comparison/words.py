@@ -29,15 +29,15 @@ _CALIBRATED: dict[Decision, str] = {
     "better": "better than",
     "worse": "worse than",
     "equal": "about equal to",
-    "undecided": "cannot be told",
-    "untested": "cannot be told",
+    "undecided": "not told apart from",
+    "untested": "not told apart from",
 }
 _BY_NAME: dict[Decision, str] = {
     "better": "ahead of",
     "worse": "behind",
     "equal": "equal within the ROPE to",
-    "undecided": "not told apart",
-    "untested": "not tested",
+    "undecided": "not told apart from",
+    "untested": "not tested against",
 }
 _WHERE: dict[Question, str] = {
     "new rows": "on new rows of these tasks",
@@ -101,7 +101,8 @@ def _differing(first: System, second: System, task: str) -> str:
     shared = answers.keys() & others.keys()
     differ = sum(answers[row] != others[row] for row in shared)
     rows = count(len(shared), "row")
-    return f"{first.name} and {second.name} answer {differ:,} of {rows} differently."
+    start = "With their first seeds, " if len(first.runs[task]) > 1 else ""
+    return f"{start}{first.name} and {second.name} answer {differ:,} of {rows} differently."
 
 
 def _answers(system: System, task: str) -> dict[str, Any]:
@@ -132,8 +133,11 @@ def _answer(comparison: Comparison, model: str) -> str:
     """Return how a model compares to all others, in a clause that names the question."""
     test = comparison.test
     start = _WHERE.get(test.question, "" if test.name == "none" else f"by the {test.name} test")
+    if len(comparison.tasks) == 1:
+        start = start.replace("these tasks", "this task")
     if test.name == "none":
-        return f"{start} it cannot be told which model is better: {test.why}".strip()
+        why = f"{test.why[:1].lower()}{test.why[1:]}"
+        return f"{start} it cannot be told which model is better: {why}".strip()
     groups: dict[Decision, list[ComparedPair]] = {}
     for pair in comparison.pairs:
         if model in (pair.first, pair.second):
@@ -217,8 +221,8 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
             yield f"{100 * share:.1f} % of the answers of {system.name} {invalid}."
     yield from _some("Outside the ranking", compared.block.left_out)
     yield from _some("Without a score", compared.without_value)
-    elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
-    yield from _some("Not compared, as they are on other data or another split: runs of", elsewhere)
+    elsewhere = sorted({f"runs of {run.model} on {run.task}" for run in compared.elsewhere})
+    yield from _some("Not compared, as data, split or labels are others", elsewhere)
 
 
 def _of_runs(compared: ComparisonResult) -> Iterator[str]:
@@ -230,9 +234,11 @@ def _of_runs(compared: ComparisonResult) -> Iterator[str]:
     most = max(opened.values(), default=0)
     if most > 1:
         task = max(sorted(opened), key=lambda name: opened[name])
+        others = len(opened) > 1
         yield (
-            f"Test sets were scored {sum(opened.values()):,} times in this workspace, {task} alone"
-            f" {most:,} times; picking the best of many scores overstates it."
+            f"Test sets were scored {sum(opened.values()):,} times in this workspace"
+            f"{f', that of {task} {most:,} times' if others else ''}: the best of many scores is"
+            " too high an estimate."
         )
     single = sorted(
         system.name
@@ -249,7 +255,7 @@ def _of_runs(compared: ComparisonResult) -> Iterator[str]:
     if few:
         yield (
             f"Tests have fewer than {MANY_PROJECTS} projects: {listed(few, _MOST)};"
-            " answers hold on new rows of these projects, and others may differ."
+            " the result holds for new rows of these projects, and others may differ."
         )
 
 
