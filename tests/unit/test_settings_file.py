@@ -62,7 +62,7 @@ def test_settings_come_in_their_types() -> None:
         (GOOD + "[by_name.x]\nmost = '1'", "line 5: by_name.x.most: ", "Correct it. docs/x.md"),
         ("words = [\n'a',\n1]\n" + GOOD, "line 1: words[1]: ", "Correct it."),
         (NOTE + GOOD, "line 1: the key note is unknown", "It may hold title"),
-        ('mode = "no"\n' + GOOD, "line 1: mode: Input should be 'fast' or 'exact'", "Correct it."),
+        ('mode = "no"\n' + GOOD, "line 1: mode: \"no\" should be 'fast' or 'exact'", "Correct it."),
         ("either = [1]\n" + GOOD, "line 1: either: ", "Correct it."),
         ('digest = "a"\n' + GOOD, "line 1: the key digest is unknown", "It may hold title, limits"),
         ('title = "a"\nlimits = 3', "line 2: limits: it is not a table", "Correct it."),
@@ -83,7 +83,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         parse_toml("job.toml", 'mod = "fast"\ntitle = 3\n').read(Job)
     assert str(error.value) == (
         "job.toml: 3 things are missing or wrong: limits is missing; line 1: the key mod is "
-        "unknown (did you mean mode?); line 2: title: Input should be a valid string. "
+        "unknown (did you mean mode?); line 2: title: 3 should be a valid string. "
         "Correct them all."
     )
 

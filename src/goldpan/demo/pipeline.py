@@ -93,8 +93,7 @@ def run_demo(lab: Workspace) -> DemoResult:
     shipped = files("goldpan.demo")
     if not layout.raw(REPOS[0]).exists() and layout.root.is_dir() and any(layout.root.iterdir()):
         raise WorkspaceError(
-            f"{layout.root} is not empty, and no workspace of the demo",
-            "Give --workspace a new directory",
+            f"{layout.root} is not empty, and not the demo's", "Give --workspace a new directory"
         )
     for repo in REPOS:
         with layout.lock(repo):

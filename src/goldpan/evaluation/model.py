@@ -337,11 +337,7 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
 
     The setting `cutoff`, the last day of its training data, is any model's.
     """
-    try:
-        entry = MODELS.find(name)
-    except UsageError as error:
-        other = "; one behind an endpoint is --model prompted --set model=NAME --set base_url=URL"
-        raise UsageError(error.problem, f"{error.remedy}{other}") from None
+    entry = MODELS.find(name)
     with attribute_to_plugin("model", name):
         model = entry.make({key: settings[key] for key in settings if key != CUTOFF})
     if CUTOFF not in settings:

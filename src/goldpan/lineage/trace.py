@@ -112,7 +112,7 @@ def trace(
         remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
         entry_name = re.search(r"[^:/\s]+/[^#\s]+#[0-9]+", example_id)
         if entry_name:
-            remedy = f"Run goldpan why {entry_name[0]}, which says what kept it out"
+            remedy += f"; goldpan why {entry_name[0]} says what kept it out"
         near = [found for directory in directories for found in _alike(directory, example_id)]
         raise UsageError(
             f"No example {example_id!r} is in {choices(names)}",

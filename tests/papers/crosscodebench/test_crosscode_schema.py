@@ -62,9 +62,9 @@ def refusal(directory: Path) -> str:
         ),
         (
             {"Negative Examples": [{"input": "x", "output": 3}]},
-            "negative[0].output: Input should be a valid string",
+            "negative[0].output: 3 should be a valid string",
         ),
-        ({"Instance_number": [{"total": "many"}]}, "counts: Input should be a valid integer"),
+        ({"Instance_number": [{"total": "many"}]}, 'counts: "many" should be a valid integer'),
         ({"Goldpan": {"format": 9, "task": {}}}, "another version than 1 wrote it"),
         ({"Goldpan": {"format": 1, "task": {"name": "x"}}}, "8 things are missing or wrong: task."),
     ],

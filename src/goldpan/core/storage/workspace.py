@@ -34,7 +34,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
+from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError, ask
 from goldpan.core.remote import lease_for
 from goldpan.core.resources import named
 
@@ -260,7 +260,7 @@ def existing(workspace: WorkspaceLayout) -> WorkspaceLayout:
         beside = sorted(path.parent for path in workspace.root.parent.glob("*/tables"))
         remedy = "Give it with --workspace, or make it with goldpan mine --repo OWNER/NAME"
         if beside:
-            remedy = f"Did you mean --workspace {beside[0]}? {remedy}"
+            remedy = f"{ask([f'--workspace {beside[0]}'])} {remedy}"
         raise UsageError(f"There is no workspace {workspace.root}", remedy)
     return workspace
 
