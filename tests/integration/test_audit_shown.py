@@ -223,7 +223,7 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
         *("--workspace", lab.path),
     )
     assert done.exit_code == 0, done.output
-    assert f"id: {EDIT}\n" in done.stdout
+    assert f"{EDIT} of code-edit\n" in done.stdout
     row = page.read_text("utf-8")
     assert "Why is this row good?" in row and EDIT in row
     assert "What the label rests on" in row and "<b>solution-in-issue</b>" in row
