@@ -76,7 +76,8 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
 
 def _in_workspace(remedy: str, words: Sequence[str]) -> str:
     """Return a remedy whose command is run in the workspace that the words of this one name."""
-    named = [*words[words.index("--workspace") :][1:2]] if "--workspace" in words else []
+    parts = [part for word in words for part in word.split("=", 1)]
+    named = parts[parts.index("--workspace") :][1:2] if "--workspace" in parts else []
     if named and _COMMAND.fullmatch(remedy) and "-h" not in remedy.split():
         return f"{remedy} --workspace {shlex.quote(named[0])}"
     return remedy

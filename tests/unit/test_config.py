@@ -188,7 +188,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
         ("concurrency = 0", "concurrency: 0 should be greater than or equal to 1"),
         ("retries = 0\nvia = 3", "2 things are missing or wrong: line 1: retries: 0 should"),
         ("workers = -1", "workers: -1 should be greater than or equal to 0"),
-        ("timeout = nan", "timeout: null should be"),
+        ("timeout = nan", "timeout: nan should be"),
         ("api_url = 3", "line 1: api_url: 3 should be a valid string"),
     ],
 )

@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.single_file import draw_tree, prune
+from goldpan.builders.fault_localization import draw_tree, prune
 from goldpan.code.paths import unquote_path
 from tests.drawing import examples
 

@@ -71,8 +71,7 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     """Return which rows of these keys stored runs solve.
 
     Only tasks of the family count: another one may ask something else about the same issue. Runs
-    that lack a part of the input do not count, nor those on another split than that of which most
-    rows are here.
+    that lack a part of the input do not count, nor those on another split than most.
     """
     tasks = load_tasks(tasks_directory(workspace.root))
     families = _BY_TESTS if family in _BY_TESTS else (family,)
@@ -87,7 +86,7 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
     asked = named if family else tasks
-    runs = _about_most([run for run in read_runs(workspace) if run.task in asked], keys)
+    runs = [run for run in read_runs(workspace) if run.task in asked and _is_about(run, keys)]
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
     models = [run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings]
@@ -111,7 +110,7 @@ def run_files(workspace: WorkspaceLayout, ids: Collection[str]) -> list[Path]:
     keys = frozenset(map(key_of, ids))
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return []
-    folders = [run.directory for run in read_runs(workspace) if _about(run, keys)]
+    folders = [run.directory for run in read_runs(workspace) if _is_about(run, keys)]
     files = [folder / name for folder in folders for name in (RESULT, RESOLVED_FILE)]
     return [path for path in files if path.exists()]
 
@@ -206,20 +205,9 @@ def _is_blind(run: RunRecord, task: Task) -> bool:
     return any(parts and removed.issuperset(parts) for parts in (texts, code))
 
 
-def _about(run: RunRecord, keys: frozenset[str]) -> int:
-    """Return how many rows of these keys a run answered."""
+def _is_about(run: RunRecord, keys: frozenset[str]) -> bool:
     ids = read_table(run.directory / PREDICTIONS, ["id"])["id"].to_pylist()
-    return sum(key_of(row_id) in keys for row_id in ids)
-
-
-def _about_most(runs: Sequence[RunRecord], keys: frozenset[str]) -> list[RunRecord]:
-    """Return, of each task, the runs on the split that has most of the rows, if it has any."""
-    rows = {run.directory: _about(run, keys) for run in runs}
-    most = {
-        task: max(rows[run.directory] for run in runs if run.task == task)
-        for task in {run.task for run in runs}
-    }
-    return [run for run in runs if rows[run.directory] and rows[run.directory] == most[run.task]]
+    return any(key_of(row_id) in keys for row_id in ids)
 
 
 def _solved(run: RunRecord, task: Task, *, as_texts: bool = False) -> dict[str, bool] | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from goldpan.builders import issue_resolution, qa, single_file
+from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.request import NOT, VERIFIED, BuildRequest
 from goldpan.core.errors import UsageError, choices
@@ -80,8 +80,8 @@ RECIPES = {
             required=("answered", "answer", "accepted"),
             discussed=QA_WITH_DISCUSSIONS,
         ),
-        Recipe(FAULT_LOCALIZATION, "pair", single_file.rows, single_file.EXPLAINED),
-        Recipe(CODE_EDIT, "pair", single_file.edit_rows, single_file.EDIT_REASONS),
+        Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
+        Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
         Recipe(ISSUE_RESOLUTION, "pair", issue_resolution.rows, issue_resolution.EXPLAINED),
     )
 }

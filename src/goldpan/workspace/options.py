@@ -153,12 +153,12 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
 
     So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`. It raises `UsageError`.
     """
-    taken = inspect.signature(method)
-    defaults = {name: item.default for name, item in taken.parameters.items()}
-    groups: dict[str, Any] = {name: one for name, one in defaults.items() if is_dataclass(one)}
 
     @wraps(method)
     def called(*words: Any, **options: Any) -> Any:
+        taken = _signature(method)
+        defaults = {name: item.default for name, item in taken.parameters.items()}
+        groups: dict[str, Any] = {name: one for name, one in defaults.items() if is_dataclass(one)}
         bound = taken.bind_partial(*words)
         (_, *by_place), whole = bound.arguments, options.keys() & groups.keys()
         where = f"{type(words[0]).__name__}.{method.__name__}".removesuffix(".__call__")
@@ -178,6 +178,10 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(*bound.args, **bound.kwargs, **read)
 
     return called
+
+
+_signature = cache(inspect.signature)
+"""Read when a method is called, as help does without most of them."""
 
 
 def _read(method: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:

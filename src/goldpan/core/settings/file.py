@@ -6,6 +6,7 @@ wrong it names them all.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -148,6 +149,8 @@ def toml_value(value: Any) -> str:
             return f"{{{', '.join(_toml_lines(value))}}}"
         case list() | tuple():
             return f"[{', '.join(map(toml_value, value))}]"
+        case float() if not math.isfinite(value):
+            return str(value)
         case _:  # TOML reads what JSON writes, but for one character
             return orjson.dumps(value).decode().replace("\x7f", "\\u007f")
 

@@ -82,7 +82,8 @@ def compare_runs(
             f"All runs on {names} have other labels than their task has now",
             "Repeat them with goldpan evaluate run",
         )
-    comparable, elsewhere = on_one_split(run for run in runs if run not in old)
+    outdated = {run.directory for run in old}
+    comparable, elsewhere = on_one_split(run for run in runs if run.directory not in outdated)
     elsewhere += old
 
     def evidence(systems: Sequence[System], names: Sequence[str]) -> Sequence[TaskEvidence] | str:

@@ -186,7 +186,7 @@ def on_one_split(runs: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRe
     """Return the runs to compare, and those on other data or splits of the same tasks.
 
     Scores on two splits cannot be compared, so each task keeps the split that most models were
-    run on; of equals, the one with more runs.
+    run on; of equals, the one with more runs, then with more test rows.
     """
     tasks: dict[str, dict[tuple[str, str], list[RunRecord]]] = defaultdict(
         lambda: defaultdict(list)
@@ -203,10 +203,10 @@ def on_one_split(runs: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRe
 
 def _fewest_models_last(
     split: tuple[tuple[str, str], Sequence[RunRecord]],
-) -> tuple[int, int, tuple[str, str]]:
+) -> tuple[int, int, int, tuple[str, str]]:
     hashes, runs = split
     variants = {(run.model, _plain(run.settings), _plain(run.protocol)) for run in runs}
-    return -len(variants), -len(runs), hashes
+    return -len(variants), -len(runs), -runs[0].scores.examples, hashes
 
 
 def systems_of(runs: Sequence[RunRecord]) -> tuple[System, ...]:

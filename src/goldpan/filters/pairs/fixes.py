@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, query_judge
-from goldpan.filters.pairs.entries import TAKEN_IN
+from goldpan.filters.pairs.pull_request import TAKEN_IN
 from goldpan.filters.repo_view import RepoView
 
 

@@ -1,4 +1,4 @@
-"""Criteria on the two sides of a pair: its issue and its pull request."""
+"""Criteria on the issue of a pair: closed by this fix, and fit for reading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.criterion import Criterion, NoSettings, query_judge
+from goldpan.filters.criterion import Criterion, query_judge
 from goldpan.filters.repo_view import RepoView
 
 
@@ -141,143 +141,4 @@ ISSUE_KEPT = Criterion(
     settings=IssueKeptSettings,
     judge=_judge,
     reusable=False,
-)
-
-
-_MERGED = """
-SELECT issue, pull_repo, pull, merged AS keep,
-       CASE WHEN merged IS NULL THEN 'pull-not-mined'
-            WHEN NOT merged THEN 'not-merged' END AS reason
-FROM pairs
-"""
-
-
-MERGED = Criterion(
-    name="merged",
-    subject="pair",
-    definition="Keeps pairs whose pull request was merged.",
-    source="FAUN-Eval, section 3.3.2, Merged Check",
-    settings=NoSettings,
-    judge=query_judge(_MERGED),
-)
-
-
-TAKEN_IN = """
-branch_merges AS (
-  SELECT *, lag(merged_at) OVER (PARTITION BY head_ref, base_ref ORDER BY merged_at, number) AS last
-  FROM pulls WHERE merged AND lower(head_repo) = lower(repo)
-), taken_in AS (
-  SELECT m.number, any_value(m.head_ref) AS branch, count(*) AS n,
-         string_agg('#' || p.number, ', ' ORDER BY p.number) AS others
-  FROM branch_merges m JOIN pulls p ON p.base_ref = m.head_ref AND p.number <> m.number
-  WHERE p.merged AND p.merged_at <= m.merged_at AND (m.last IS NULL OR p.merged_at > m.last)
-  GROUP BY m.number
-)
-"""
-"""The query's part that gives each pull request that merges a branch of the repository, with those
-that were merged into that branch since it was last merged."""
-
-_OWN = f"""
-WITH {TAKEN_IN}
-SELECT p.issue, p.pull_repo, p.pull, t.n IS NULL AS keep,
-       CASE WHEN t.n > 0 THEN 'integration-branch' END AS reason, t.n AS value,
-       left(t.branch || ' had taken in ' || t.others, 200) AS evidence
-FROM pairs p LEFT JOIN taken_in t ON t.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
-"""  # noqa: S608 - both parts are our own
-
-
-OWN_WORK = Criterion(
-    name="own-work",
-    subject="pair",
-    definition="Keeps pairs whose pull request merges no branch into which others were merged.",
-    source="Goldpan: a release merges what others fixed, with all that their commits say",
-    settings=NoSettings,
-    judge=query_judge(_OWN),
-)
-
-
-_SAME = """
-SELECT issue, pull_repo, pull, lower(pull_repo) = lower(repo) AS keep,
-       CASE WHEN lower(pull_repo) <> lower(repo) THEN 'elsewhere' END AS reason,
-       CASE WHEN lower(pull_repo) <> lower(repo) THEN 'the fix is in ' || pull_repo END AS evidence
-FROM pairs
-"""
-
-
-SAME_REPOSITORY = Criterion(
-    name="same-repository",
-    subject="pair",
-    definition="Keeps pairs whose pull request is in the repository of the issue.",
-    source="FAUN-Eval, section 3.2.2: pairs are those of one repository",
-    settings=NoSettings,
-    judge=query_judge(_SAME),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionAgreesSettings:
-    """The required certainty of the change."""
-
-    agrees: bool = True
-    """True where files and lines must be as GitHub announced; else any known state will do."""
-
-
-_REVISION = """
-SELECT p.issue, p.pull_repo, p.pull,
-       CASE WHEN r.number IS NULL THEN NULL
-            ELSE r.state <> 'none' AND (NOT $agrees OR coalesce(r.agrees, true)) END AS keep,
-       CASE WHEN r.number IS NULL THEN 'no-history' WHEN r.state = 'none' THEN 'no-state'
-            WHEN $agrees AND NOT r.agrees THEN 'differs' END AS reason,
-       CASE WHEN r.number IS NULL THEN 'run goldpan clone' WHEN r.state = 'none' THEN r.problem
-            ELSE concat_ws(', ', 'read by ' || r.state, nullif(array_to_string(r.notes, ', '), ''))
-       END AS evidence
-FROM pairs p LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
-"""
-
-
-REVISION_AGREES = Criterion(
-    name="revision-agrees",
-    subject="pair",
-    definition="Keeps pairs whose files and line counts in git match those that GitHub announced.",
-    source="Goldpan: files and patches come from git, which can have lost what was merged",
-    settings=RevisionAgreesSettings,
-    judge=query_judge(_REVISION),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SingleFileSettings:
-    """The allowed number of files."""
-
-    maximum: int = 1
-    """The most changed files; the paper's value."""
-
-
-# Git tells what was merged; without it, GitHub's own count stands for it.
-_FILES = """
-WITH counts AS (
-  SELECT p.number,
-         CASE WHEN coalesce(r.state, 'none') <> 'none' THEN coalesce(c.files, 0)
-              ELSE p.changed_files END AS files,
-         coalesce(r.state, 'none') <> 'none' AS by_git
-  FROM pulls p LEFT JOIN revisions r USING (number)
-  LEFT JOIN (SELECT number, count(*) AS files FROM changes GROUP BY number) c USING (number)
-)
-SELECT p.issue, p.pull_repo, p.pull, files BETWEEN 1 AND $maximum AS keep,
-       CASE WHEN n.number IS NULL THEN 'pull-not-mined' WHEN files IS NULL THEN 'files-unknown'
-            WHEN files = 0 THEN 'no-files' WHEN files > $maximum THEN 'many-files' END AS reason,
-       files AS value,
-       CASE WHEN files IS NULL THEN NULL WHEN by_git THEN 'as git tells' ELSE 'as GitHub tells' END
-         AS evidence
-FROM pairs p LEFT JOIN counts n ON n.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
-"""
-
-
-SINGLE_FILE = Criterion(
-    name="single-file",
-    subject="pair",
-    definition="Keeps pairs whose pull request changes exactly one file.",
-    source="FAUN-Eval, section 3.3.2, File-Changed Count",
-    settings=SingleFileSettings,
-    judge=query_judge(_FILES),
 )
