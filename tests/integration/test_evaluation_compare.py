@@ -16,7 +16,12 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.compare.compare import compare_runs
-from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, complete
+from goldpan.evaluation.compare.question import (
+    ComparisonQuestion,
+    ComparisonResult,
+    complete,
+    on_one_split,
+)
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.scores import StatisticsError
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
@@ -152,6 +157,14 @@ def test_settings_and_protocols_tell_systems_apart_where_they_differ(
     assert names == ["svm (context=none)", "svm (context=wide)", "tree"]
     add_run(workspace, data, "tree", 0.8, protocol="selu-paper", depth=3)
     assert "tree (selu-paper)" in [system.name for system in compared(workspace).systems]
+
+
+def test_of_two_splits_with_as_many_runs_the_larger_is_kept(workspace: WorkspaceLayout) -> None:
+    for test in (40, 60, 50):
+        add_run(workspace, two_labels(train=70, test=test), "one", 0.9)
+    kept, elsewhere = on_one_split(read_runs(workspace))
+    assert [run.scores.examples for run in kept] == [60]
+    assert {run.scores.examples for run in elsewhere} == {40, 50}
 
 
 def test_runs_of_other_labels_than_the_task_has_are_not_compared(

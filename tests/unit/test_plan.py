@@ -1,4 +1,4 @@
-"""A plan's file: mistakes with key, cause and remedy; sections, and the order of units."""
+"""A plan's file: mistakes with key, cause and remedy, and sections."""
 
 from __future__ import annotations
 

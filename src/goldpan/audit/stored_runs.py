@@ -144,7 +144,7 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
         return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
-        why = "no stored run answered it"
+        why = "no stored run of a model that reads it answered it"
         remedy = outcomes.remedy
         if outcomes.unscored:
             why = "the stored answers are texts, which are neither right nor wrong by themselves"

@@ -15,7 +15,7 @@ from goldpan.core.sanitize import line
 def _audited(result: AuditResult) -> Iterator[Piece]:
     yield Title(result.dataset, f": audited in {result.seconds:.1f} s")
     have = "has" if result.counts.flagged == 1 else "have"
-    told = f"{result.counts.sentence}, and {result.counts.flagged:,} {have} one"
+    told = f"{result.counts.sentence}, and {result.counts.flagged:,} {have} a finding"
     yield result.counts.sentence and told
     yield Table(
         ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),

@@ -80,7 +80,9 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
         rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
         unit = "task"
         data = f"{count(len(comparison.tasks), unit)} with {count(rows, 'test example')}"
-        data += f" and at least {count(comparison.seeds, 'seed')} per model"
+        runs = {len(results) for one in compared.ranked for results in one.results.values()}
+        least = "at least " if len(runs) > 1 else ""
+        data += f" and {least}{count(comparison.seeds, 'seed')} per model"
     test = comparison.test
     first = f"{_first_place(comparison, unit)}: {_answer(comparison, comparison.models[0])}."
     units = f", resampled over {test.units:,} {test.unit}" if test.units else ""
