@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.storage.workspace import hold_lock
+from goldpan.core.locks import hold_lock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from goldpan.core.storage.workspace import hold_lock
+
+from goldpan.core.locks import hold_lock
 
 with hold_lock(Path(sys.argv[1])):
     print("held", flush=True)

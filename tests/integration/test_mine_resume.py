@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import lock_repository
 from goldpan.core.storage import archive as archive_module
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import Path as Via
@@ -152,7 +153,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
 
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin, WorkspaceLayout(tmp_path).lock(SLUICE):
+    with Twin(synthetic_world()) as twin, lock_repository(WorkspaceLayout(tmp_path), SLUICE):
         busy = r"Another goldpan is working on .*another --workspace"
         with pytest.raises(WorkspaceError, match=busy):
             mine_twin(twin, tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import goldpan as api
-from goldpan.core.storage.workspace import hold_lock
+from goldpan.core.locks import hold_lock
 from tests.planning import (
     PAN,
     REPOSITORIES,

@@ -17,11 +17,11 @@ import zstandard
 import goldpan as api
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.remote.manifest import PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
 from goldpan.core.remote.places import FILES
 from goldpan.core.remote.store import Lease, ObjectStore
-from goldpan.core.storage.workspace import hold_lock
 from goldpan.plan.initial import init
 from tests.object_store import SECRET, LocalS3
 from tests.places import files_below

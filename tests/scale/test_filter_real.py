@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from goldpan.core.locks import lock_repository
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -29,7 +30,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     settings = Settings(workspace=workspace.root, workers=1)
     mine_backup(settings, SECP256K1 / "entries.jsonl.xz", REPO, Notes())
     pair(workspace, REPO, find_rules("unconfirmed"))
-    with workspace.lock(REPO):
+    with lock_repository(workspace, REPO):
         clone(workspace, REPO, Reporter(quiet=True), source=SECP256K1 / "repo.bundle")
     read_history(workspace, REPO, Reporter(quiet=True))
     return workspace

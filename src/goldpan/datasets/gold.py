@@ -25,10 +25,11 @@ from typing import Any
 import pyarrow.dataset as ds
 
 from goldpan.core.errors import DatasetError, UsageError, refuse_empty
+from goldpan.core.locks import hold_lock
 from goldpan.core.proportions import Estimate, Stratum, cohen_kappa, stratified, wilson
 from goldpan.core.result import Result, count
 from goldpan.core.storage.sealed import file_digest
-from goldpan.core.storage.workspace import hold_lock, write_whole
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.splits import sample_by_hash
 from goldpan.datasets.table_files import form_of, table_rows
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import lock_repository
 from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
@@ -96,7 +97,7 @@ def run_demo(lab: Workspace) -> DemoResult:
             f"{layout.root} is not empty, and not the demo's", "Give --workspace a new directory"
         )
     for repo in REPOS:
-        with layout.lock(repo):
+        with lock_repository(layout, repo):
             _refuse_others(layout, repo)
             replies = shipped / replies_of(repo)
             _put(layout, replies.read_bytes(), layout.raw(repo) / replies.name)

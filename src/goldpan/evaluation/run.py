@@ -18,10 +18,11 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.locks import hold_lock
 from goldpan.core.plugins.loading import digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import KINDS, date_signal

@@ -23,10 +23,11 @@ import orjson
 
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.result import ID_IN_JSON
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName

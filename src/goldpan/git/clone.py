@@ -232,7 +232,7 @@ def _set_damaged_aside(path: Path, reporter: Reporter) -> None:
         number = 1
         while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
             number += 1
-        path.rename(aside)
+        publish({path: aside})
         reporter.note(f"{error.problem}. The clone is set aside as {aside}, and made anew")
 
 

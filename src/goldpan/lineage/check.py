@@ -19,6 +19,7 @@ import pyarrow as pa
 from goldpan.annotation.review.stored import lost_answers
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.result import Result
 from goldpan.core.storage.archive import Repair, check_archive, repair, run_files
 from goldpan.core.storage.sealed import (
@@ -28,7 +29,7 @@ from goldpan.core.storage.sealed import (
     read_json,
     verify_parquet,
 )
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import PROVENANCE, build_command, is_as_recorded, read_provenance
 from goldpan.evaluation.resolved import RESOLVED_FILE

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.run_file import Record, Seal
-from goldpan.core.storage.workspace import hold_lock, make_directory
+from goldpan.core.storage.workspace import make_directory
 from goldpan.llm.budget import BYTES_A_TOKEN
 from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, Usage
 

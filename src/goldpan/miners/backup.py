@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import UsageError
+from goldpan.core.locks import lock_repository
 from goldpan.core.result import count
 from goldpan.core.settings.config import PUBLIC_API, Settings, repository_name
 from goldpan.core.storage.archive import Archive
@@ -50,7 +51,7 @@ def mine_backup(
     if first is None:
         raise _no_entry(source, backup, repo)
     names = Names(repo, _host(settings, first, source))
-    with workspace.lock(repo):
+    with lock_repository(workspace, repo):
         own = names.own(chain((first,), entries))
         runs = _take(settings, workspace, own, names, backup, reporter, license)
     return measure_coverage(workspace, repo, runs)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Literal, TypeVar, cast
 
 from goldpan.core.errors import GoldpanError, MiningError
+from goldpan.core.locks import lock_repository
 from goldpan.core.resources import explain
 from goldpan.core.result import Result, count
 from goldpan.core.settings.config import Settings, repository_name
@@ -178,7 +179,7 @@ class Crawl:
         failure: MiningError | None = None
         estimate = _NOTHING
         async with turns.of(repo):
-            with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
+            with lock_repository(workspace, repo), Archive(workspace.raw(repo)) as archive:
                 journal = self._begin(archive, announced, license)
                 try:
                     miner = self._miner(journal, announced)

@@ -18,10 +18,11 @@ from goldpan.core.errors import (
     UsageError,
     WorkspaceError,
 )
+from goldpan.core.locks import hold_lock
 from goldpan.core.log import LOG
 from goldpan.core.resources import explain
 from goldpan.core.result import Result, Results
-from goldpan.core.storage.workspace import hold_lock, make_directory
+from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import PlanResult, State, StepResult, digests_of, named

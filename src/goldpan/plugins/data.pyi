@@ -24,6 +24,8 @@ from goldpan.core.errors import UnknownNameError as UnknownNameError
 from goldpan.core.errors import UsageError as UsageError
 from goldpan.core.errors import WorkspaceError as WorkspaceError
 from goldpan.core.imports import load as load
+from goldpan.core.locks import hold_lock as hold_lock
+from goldpan.core.locks import lock_repository as lock_repository
 from goldpan.core.parallel.engine import Engine as Engine
 from goldpan.core.parallel.engine import EngineError as EngineError
 from goldpan.core.parallel.engine import open_engine as open_engine
@@ -60,7 +62,6 @@ from goldpan.core.storage.sealed import file_digest as file_digest
 from goldpan.core.storage.sealed import verify_parquet as verify_parquet
 from goldpan.core.storage.workspace import UNPAIRED as UNPAIRED
 from goldpan.core.storage.workspace import WorkspaceLayout as WorkspaceLayout
-from goldpan.core.storage.workspace import hold_lock as hold_lock
 from goldpan.core.storage.workspace import make_directory as make_directory
 from goldpan.core.storage.workspace import replacing_file as replacing_file
 from goldpan.core.storage.workspace import tasks_directory as tasks_directory

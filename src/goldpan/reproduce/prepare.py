@@ -14,8 +14,9 @@ import orjson
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError
+from goldpan.core.locks import hold_lock
 from goldpan.core.storage.sealed import sealed_json, stored_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.datasets.splits import sample_by_hash
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data

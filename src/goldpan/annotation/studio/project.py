@@ -30,16 +30,11 @@ import orjson
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, check_form, parse
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.schemas import TableSchema
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import open_file, reading
-from goldpan.core.storage.workspace import (
-    WorkspaceLayout,
-    existing,
-    hold_lock,
-    make_directory,
-    write_whole,
-)
+from goldpan.core.storage.workspace import WorkspaceLayout, existing, make_directory, write_whole
 
 T = TypeVar("T")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")

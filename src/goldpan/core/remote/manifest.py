@@ -91,15 +91,6 @@ def remove(root: Path, path: str) -> None:
         target = target.parent
 
 
-def move(source: Path, target: Path) -> None:
-    """Move a file into place by one rename; a folder is only created there."""
-    if source.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.replace(target)
-
-
 KEY = "manifest.json.zst"
 PIECE = 16 << 20
 """Bytes of a piece: what was appended to a file since is one or a few of them."""

@@ -29,7 +29,6 @@ from goldpan.core.remote.manifest import (
     decode,
     download,
     encode,
-    move,
     piece_key,
     read_stored,
     remove,
@@ -39,8 +38,8 @@ from goldpan.core.remote.manifest import (
 )
 from goldpan.core.remote.places import FILES, STATE
 from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
-from goldpan.core.resources import named
 from goldpan.core.result import Result
+from goldpan.core.storage.workspace import make_directory, publish, write_whole
 from goldpan.core.terminal import Terminal
 
 
@@ -73,10 +72,7 @@ def load_state(home: Path) -> MirrorState:
 
 def save_state(home: Path, state: MirrorState) -> MirrorState:
     """Keep what a mirror knows, and return it."""
-    draft = home / f"{STATE}.new"
-    with named(draft):
-        draft.write_bytes(msgspec.json.encode(state))
-    draft.replace(home / STATE)
+    write_whole(home / STATE, msgspec.json.encode(state))
     return state
 
 
@@ -297,8 +293,12 @@ class Mirror:
         for path in removed:
             remove(self.root, path)
         for path in incoming:
-            move(self._incoming / path, self.root / path)
-            same[path] = Stamp() if path.endswith("/") else stamp_of(self.root / path)
+            if path.endswith("/"):
+                make_directory(self.root / path)
+                same[path] = Stamp()
+            else:
+                publish({self._incoming / path: self.root / path})
+                same[path] = stamp_of(self.root / path)
         return self._save(etag, remote, same)
 
     @property
@@ -324,8 +324,7 @@ class Mirror:
         if not paths:
             return
         folder = self._home / "aside" / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}"
-        for path in paths:
-            move(self.root / path, folder / path)
+        publish({self.root / path: folder / path for path in paths})
         text = (
             f"{len(paths)} files changed both here and in {self.address}, such as {paths[0]}: "
             f"yours are kept in {folder}"

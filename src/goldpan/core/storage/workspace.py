@@ -34,8 +34,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError, ask
-from goldpan.core.remote import lease_for
+from goldpan.core.errors import UsageError, WorkspaceError, ask
 from goldpan.core.resources import named
 
 DEFAULT_RULES = "default"
@@ -167,21 +166,6 @@ class WorkspaceLayout:
             context = TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
         with context as scratch, replacing(directory, Path(scratch)) as building:
             yield building
-
-    @contextmanager
-    def lock(self, repo: str) -> Iterator[None]:
-        """Keep other processes from writing this repository meanwhile.
-
-        Raises `WorkspaceError` if one does; the lock goes with its process, however that ends.
-        """
-        path = self.raw(repo)
-        make_directory(path)
-        busy = WorkspaceError(
-            f"Another goldpan is working on {repo} in {self.root}",
-            "Wait for it, or use another --workspace",
-        )
-        with hold_lock(path / "lock", busy):
-            yield
 
 
 @contextmanager
@@ -330,26 +314,6 @@ def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> N
         draft.write_bytes(
             content if isinstance(content, bytes) else content.encode(errors="replace")
         )
-
-
-@contextmanager
-def hold_lock(path: Path, busy: GoldpanError | None = None) -> Iterator[None]:
-    """Hold a lock file meanwhile; where another process holds it, raise `busy` or else wait."""
-    from filelock import FileLock, Timeout  # it takes long to import
-
-    # A soft lock, by the mere presence of a file, would outlive a process that is killed.
-    lock = FileLock(path, blocking=busy is None, fallback_to_soft=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        if busy is None:
-            raise
-        raise busy from None
-    try:
-        with lease_for(path, busy):
-            yield
-    finally:
-        lock.release()
 
 
 _ELSEWHERE: dict[Path, Path] = {}

@@ -193,7 +193,7 @@ class _Downloads:
         for failures in range(1, self.retries + 1):
             try:
                 self._fetch_once(f"{self.request.source.rstrip('/')}/{name}", part)
-                part.replace(target)
+                publish({part: target})
                 self.failed = 0
                 return
             except _FetchError as error:

@@ -22,8 +22,9 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.storage.parquet import read_metadata, read_table, writer
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
 FIRST = datetime(2011, 2, 12, tzinfo=UTC)

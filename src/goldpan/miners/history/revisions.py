@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
+from goldpan.core.locks import lock_repository
 from goldpan.core.result import Result
 from goldpan.core.schemas import CHANGES, REVISIONS
 from goldpan.core.settings.config import PUBLIC_API, Settings
@@ -268,7 +269,7 @@ def fetch_history(
     host = settings.git_host
     if network is None:
         network = not find_remote(repo, source, token, host).is_local
-    with workspace.lock(repo):
+    with lock_repository(workspace, repo):
         cloned = clone(workspace, repo, reporter, source=source, token=token, host=host)
         if not workspace.table(repo, "entries").exists():
             return FetchedHistory(cloned, History(repo, 0, 0, {}, {}, (), 0), is_mined=False)

@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import lock_repository
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
@@ -240,7 +241,7 @@ def normalize_again(
 
     A stated license goes into the archive, so that the tables stay a function of it.
     """
-    with workspace.lock(repo):
+    with lock_repository(workspace, repo):
         check_replies(workspace, repo)
         if license is not None:
             with Archive(workspace.raw(repo)) as archive:

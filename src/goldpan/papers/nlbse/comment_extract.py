@@ -280,7 +280,8 @@ def files_of(
     Raises `GitError` where the commit lists too many files, or its files cannot be fetched.
     """
     # A partial clone is locked while it is completed.
-    with workspace.lock(commit.repo) if data.promisor(commit.clone) else nullcontext():
+    is_partial = data.promisor(commit.clone) is not None
+    with data.lock_repository(workspace, commit.repo) if is_partial else nullcontext():
         with Objects(commit.clone) as objects:
             files = wanted_files(objects.files(commit.id), reading.languages)
         ids = {file.id for file in files}
