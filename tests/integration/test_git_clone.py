@@ -269,6 +269,28 @@ def test_a_source_that_lacks_objects_is_named_as_such(
     assert not workspace.clone(REPO).exists()
 
 
+def test_a_clone_of_a_clone_that_is_gone_is_told_as_what_it_is(
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared.git"
+    git("clone", "--quiet", "--bare", "--shared", source.path, shared)
+    (shared / "objects" / "info" / "alternates").unlink()
+    with pytest.raises(GitError, match="lacks objects that its commits name"):
+        clone(workspace, REPO, Notes(), source=shared)
+
+
+def test_where_no_head_is_told_the_only_or_usual_branch_is_the_default(
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
+) -> None:
+    main = source.git("rev-parse", "main")
+    bundle = tmp_path / "main.bundle"
+    source.git("bundle", "create", "--quiet", str(bundle), "main")
+    source.git("symbolic-ref", "HEAD", "refs/heads/gone")
+    for name, place in (("o/bundle", bundle), ("o/gone", source.path)):
+        made = clone(workspace, name, Notes(), source=place)
+        assert read_heads(made.path).head == main
+
+
 def test_an_empty_repository_is_a_clone_too(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     empty = Repository.create(tmp_path / "empty.git")
     assert clone(workspace, REPO, Notes(), source=empty.path).refs == 0
@@ -348,11 +370,18 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
     source.git("bundle", "create", str(head), "HEAD")
     empty = tmp_path / "empty"
     empty.mkdir()
+    newer = tmp_path / "newer"
+    git("init", "--quiet", "--object-format=sha256", newer)
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git("-C", newer, *author, "commit", "--quiet", "--allow-empty", "--message=a")
+    git("-C", newer, "bundle", "create", "--quiet", tmp_path / "sha256.bundle", "--all")
     for path, problem in (
         (text, "is not a git bundle"),
         (tmp_path / "none", "cannot be read: No such file"),
         (empty, "is not a git repository that can be found"),
-        (cut, "was cut"),
+        (cut, "is cut off or damaged"),
+        (newer, "names its objects by SHA-256"),
+        (tmp_path / "sha256.bundle", "names its objects by SHA-256"),
         (tmp_path / "new.bundle", "bundle of newer commits only"),
         (head, "has a HEAD and no branches"),
     ):

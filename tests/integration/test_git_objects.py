@@ -158,7 +158,12 @@ def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> No
     path.write_bytes(path.read_bytes()[:1_000])
     torn = source.object("tree", b"100644 a\0" + b"x" * 7)
     no_tree = source.object("commit", b"hello")
+    padded = source.raw_tree([("0100644", b"a", good), ("100664", b"b", good)])
     with Objects(source.path) as objects:
+        assert {entry.name: entry.mode for entry in objects.tree(padded) or ()} == {
+            b"a": "100644",
+            b"b": "100644",
+        }
         assert objects.blob(bad) is None
         assert [
             content and content.data for content in objects.read([good, bad, NOWHERE, good])

@@ -76,7 +76,7 @@ def fetch(
                 raise
         complaint = b"\n".join(lines)
         if process.returncode:
-            raise failure(remote.url, complaint, process.returncode)
+            raise failure(remote.url, complaint, process.returncode, remote.kind)
     return remote.is_partial and NO_FILTER not in complaint
 
 
@@ -305,10 +305,12 @@ def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
             f"{remote.url} has a HEAD and no branches",
             "Name a git clone --mirror, or what git bundle create FILE --all makes",
         )
-    if head is None and tip is not None:  # a bundle tells only where its HEAD is
-        at_tip = sorted(name for name in refs if name.startswith(_BRANCHES) and refs[name] == tip)
+    if head is None:  # a bundle tells at most where its HEAD is
+        branches = sorted(name for name in refs if name.startswith(_BRANCHES))
+        at_tip = [name for name in branches if refs[name] == (tip or refs[name])]
         usual = [name for name in at_tip if name in ("refs/heads/main", "refs/heads/master")]
-        head = next(iter((*usual, *at_tip)), None)
+        sure = at_tip if tip or len(at_tip) == 1 else ()
+        head = next(iter((*usual, *sure)), None)
     return remote, _Listed(refs, head)
 
 

@@ -29,13 +29,13 @@ _AGAIN = "Run the same command again: what is finished stays"
 _BLAME = re.compile(r"(?:fatal|error|ERROR): *")
 
 
-def failure(subject: str, complaint: bytes, code: int) -> GitError:
-    """Return the error for a complaint of git's."""
+def failure(subject: str, complaint: bytes, code: int, kind: str = "") -> GitError:
+    """Return the error for a complaint of git's about a source of some kind."""
     text = complaint.decode("utf-8", "replace")
     reason = _reason(text, code)
     causes = read_toml(resources.files(__package__) / "failures.toml").values["causes"]
     for cause in causes:
-        if any(mark in text for mark in cause["marks"]):
+        if cause.get("of", kind) == kind and any(mark in text for mark in cause["marks"]):
             return GitError(f"{subject} {cause['problem']} ({reason})", cause["remedy"])
     return GitError(f"{subject} cannot be read by git ({reason})", _AGAIN)
 

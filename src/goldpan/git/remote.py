@@ -20,7 +20,7 @@ from goldpan.core.http import shared_context
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.settings.trust import is_loopback
-from goldpan.git.process import Reach
+from goldpan.git.process import Reach, failure
 
 _MOVED = re.compile(r"returned (?:error: )?30[12378]\b")
 _MOST = 5
@@ -74,6 +74,8 @@ NAME = "origin"
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _SCP = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?![:/-])[^\s:]+")
 _BUNDLE = re.compile(rb"# v[23] git bundle\n")
+_HEAD = 256
+"""Bytes of a bundle that hold its capabilities."""
 _NO_SOURCE = "Give an https or ssh address, a folder or a bundle"
 
 
@@ -188,9 +190,11 @@ def _local(path: Path) -> Remote:
         return Remote(str(path), "folder")
     try:
         with path.open("rb") as file:
-            head = file.read(16)
+            head = file.read(_HEAD)
     except OSError as error:
         raise GitError(f"{path} cannot be read: {error.strerror}", "Check the path") from None
     if not _BUNDLE.match(head):
         raise GitError(f"{path} is not a git bundle", "Make one with git bundle create FILE --all")
+    if b"\n@object-format=sha256\n" in head:  # which git tells of the pack alone
+        raise failure(str(path), b"fatal: unknown object format", 128)
     return Remote(str(path), "bundle")

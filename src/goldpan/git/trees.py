@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
 
@@ -78,7 +79,7 @@ def is_unsafe(path: bytes) -> bool:
 
 FileKind = Literal["file", "symlink", "submodule"]
 FOLDER, SYMLINK, SUBMODULE = "040000", "120000", "160000"
-_ENTRY = re.compile(rb"([^ ]{1,6}) ([^\0]*+)\0(.{20})", re.DOTALL)
+_ENTRY = re.compile(rb"([0-7]{1,7}) ([^\0]*+)\0(.{20})", re.DOTALL)
 _BESIDE = 22
 """Bytes of an entry beside its mode and name: a space, a NUL and a digest."""
 
@@ -107,10 +108,22 @@ def parse_tree(data: bytes) -> tuple[TreeEntry, ...]:
     parts = _ENTRY.findall(data)
     if sum(len(mode) + len(name) + _BESIDE for mode, name, _ in parts) != len(data):
         raise ValueError("the tree is cut off")
-    return tuple(
-        TreeEntry(name, mode.decode("ascii").rjust(6, "0"), digest.hex())
-        for mode, name, digest in parts
-    )
+    return tuple(TreeEntry(name, _mode(digits), digest.hex()) for digits, name, digest in parts)
+
+
+@cache
+def _mode(digits: bytes) -> str:
+    """Return a mode as git reads it: old programs wrote more zeros and more permissions."""
+    value = int(digits, 8)
+    match value & 0o170000:
+        case 0o100000:
+            return "100755" if value & 0o100 else "100644"
+        case 0o120000:
+            return SYMLINK
+        case 0o040000:
+            return FOLDER
+        case _:
+            return SUBMODULE
 
 
 MOST_TOUCHED = 50_000
