@@ -110,6 +110,41 @@ def test_other_shapes_are_named_with_the_command_that_gives_the_right_one(
     assert "gh api 'repos/octo/gem/issues?state=all&per_page=100' --paginate" in str(caught.value)
 
 
+def test_an_issue_whose_pull_request_is_null_is_an_issue(tmp_path: Path) -> None:
+    empty = {"url": None, "html_url": None, "diff_url": None}
+    entries = [listed("issue", 1, pull_request=None), listed("issue", 2, pull_request=empty)]
+    assert take(tmp_path, as_lines(tmp_path, entries)).complete
+    assert [row["kind"] for row in read(tmp_path, "entries")] == ["issue", "issue"]
+
+
+def test_what_perceval_writes_is_read(tmp_path: Path) -> None:
+    comment = {"id": 7, "user": None, "body": "Fixes #1", "created_at": "2024-05-01T10:00:00Z"}
+    review = {"id": 8, "user": None, "state": "APPROVED", "submitted_at": "2024-05-02T10:00:00Z"}
+    whole = {"number": 2, "comments": 1, **pull()["pull"]}
+    parts = {"review_comments_data": [comment], "reviews_data": [{**review, "body": "Good"}]}
+    data = [
+        {**listed("issue", 1, comments=1), "comments_data": [comment], "reactions_data": []},
+        {**whole, **parts, "commits_data": ["a" * 40]},
+    ]
+    items = [{"backend_name": "GitHub", "category": "any", "data": item} for item in data]
+    source = tmp_path / "perceval.json"
+    source.write_text("\n".join(json.dumps(item, indent=4) for item in items), encoding="utf-8")
+    take(tmp_path, source)
+    assert [row["kind"] for row in read(tmp_path, "entries")] == ["issue", "pull"]
+    found = [(row["number"], row["kind"], row["comment_id"]) for row in read(tmp_path, "comments")]
+    assert found == [(1, "comment", 7), (2, "review_comment", 7), (2, "review", 8)]
+
+
+def test_labels_may_be_texts_and_comments_null(tmp_path: Path) -> None:
+    comment = {"id": 7, "user": None, "body": "yes", "created_at": "2024-05-01T10:00:00Z"}
+    labels = ["bug", {"name": "api"}]
+    entry = listed("issue", 1, labels=labels, comments=1, comment_data=[None, comment])
+    assert take(tmp_path, as_lines(tmp_path, [entry])).complete
+    (row,) = read(tmp_path, "entries")
+    assert row["labels"] == ["api", "bug"]
+    assert [row["comment_id"] for row in read(tmp_path, "comments")] == [7]
+
+
 def test_an_archive_of_files_is_named(tmp_path: Path) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:

@@ -313,10 +313,13 @@ def test_a_repository_that_is_not_there(via: Via, tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_a_blocked_repository(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "why"), [(451, "for legal reasons"), (403, "for a breach of its terms")]
+)
+def test_a_blocked_repository(tmp_path: Path, status: int, why: str) -> None:
     world = synthetic_world()
-    Editor(world).block()
-    with Twin(world) as twin, pytest.raises(RepositoryError, match=r"legal reasons.*cannot be mi"):
+    Editor(world).block(status)
+    with Twin(world) as twin, pytest.raises(RepositoryError, match=f"{why}.*cannot be mined"):
         mine_twin(twin, tmp_path, "rest")
 
 

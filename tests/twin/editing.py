@@ -275,9 +275,9 @@ class Editor(Writer):
         unlisted = self.repository.unlisted_files | {number}
         self.world.put_repository(replace(self.repository, unlisted_files=unlisted))
 
-    def block(self) -> None:
-        """Take the repository down: REST answers 451 from then on."""
-        self.world.put_repository(replace(self.repository, blocked=True))
+    def block(self, status: int = 451) -> None:
+        """Take the repository down: REST answers with the status from then on."""
+        self.world.put_repository(replace(self.repository, blocked=status))
 
     def _holder(self, identity: int) -> Entry:
         for entry in self.repository.entries.values():

@@ -76,7 +76,7 @@ class RestApi:
         if repository is None:
             raise FailedError(404, "Not Found")
         if repository.blocked:
-            raise FailedError(451, "Repository access blocked", block=BLOCK)
+            raise FailedError(repository.blocked, "Repository access blocked", block=BLOCK)
         return repository
 
     def repository(self, call: Call) -> Answer:

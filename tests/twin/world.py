@@ -326,7 +326,8 @@ class Repository:
     is_fork: bool = False
     archived: bool = False
     private: bool = False
-    blocked: bool = False
+    blocked: int = 0
+    """REST's status where it was taken down: 451 by law, 403 by GitHub's own rules."""
     entries: dict[int, Entry] = field(default_factory=dict)
     deleted: frozenset[int] = frozenset()
     moved: Mapping[int, Ref] = field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 The one shape is ``{"type": "issue" | "pull", "issue" or "pull": {...}, "events": [...],
 "comments": [...]}``: the events are the entry's timeline, the comments a pull request's review
-comments. python-github-backup instead adds lists to the object that REST gives, and the lists of
-REST's API hold the object alone, pull requests among issues without their branches.
+comments. python-github-backup and Perceval instead add lists to the object that REST gives, and the
+lists of REST's API hold the object alone, pull requests among issues without their branches.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from goldpan.miners.replies import names_pull
 from goldpan.text.keywords import LARGEST_NUMBER
 
 RIGHT_ONE = "gh api 'repos/{repo}/issues?state=all&per_page=100' --paginate > issues.json"
@@ -21,7 +22,7 @@ RIGHT_ONE = "gh api 'repos/{repo}/issues?state=all&per_page=100' --paginate > is
 _OBJECT = {"number", "title", "user", "state", "created_at"}
 _LISTS = (
     *("comment_data", "comment_regular_data", "event_data", "timeline_data"),
-    *("review_data", "commit_data"),
+    *("review_data", "commit_data", "comments_data", "review_comments_data", "reviews_data"),
 )
 _ADDRESS = re.compile(
     r"https?://(?:api\.)?([^/]+)/(?:api/v3/)?(?:repos/)?([^/]+/[^/]+)/(?:issues|pull|pulls)/\d+"
@@ -100,32 +101,36 @@ def _integer(value: object) -> int | None:
 
 def read_shape(data: Any) -> dict[str, Any] | None:
     """Return an entry in the one shape; None for JSON that is no entry."""
+    if isinstance(data, dict) and "backend_name" in data:  # an item of Perceval's
+        data = data.get("data")
     if not isinstance(data, dict):
         return None
     if data.get("type") in ("issue", "pull"):
         entry = data.get(data["type"])
-        if data["type"] == "issue" and isinstance(entry, dict) and entry.get("pull_request"):
+        if data["type"] == "issue" and isinstance(entry, dict) and names_pull(entry):
             return {**data, "type": "pull", "pull": entry}
         return data if data["type"] in data else None
     if not data.keys() >= _OBJECT:
         return None
     is_whole = "head" in data and "base" in data
-    kind = "pull" if is_whole or "pull_request" in data else "issue"
+    kind = "pull" if is_whole or names_pull(data) else "issue"
     if is_whole:
         events = [
             *_as_events(data.get("comment_regular_data"), "commented"),
-            *_as_events(data.get("review_data"), "reviewed"),
+            *_as_events(data.get("review_data") or data.get("reviews_data"), "reviewed"),
             *map(_as_commit, data.get("commit_data") or ()),
         ]
     else:
-        remarks = _as_events(data.get("comment_data"), "commented")
+        remarks = _as_events(data.get("comment_data") or data.get("comments_data"), "commented")
         events = [*remarks, *(data.get("timeline_data") or data.get("event_data") or ())]
     is_bare = all(data.get(name) is None for name in _LISTS)
     return {
         "type": kind,
         kind: data,
         "events": None if is_bare else events,
-        "comments": data.get("comment_data") if is_whole else None,
+        "comments": data.get("comment_data", data.get("review_comments_data"))
+        if is_whole
+        else None,
     }
 
 
@@ -137,7 +142,7 @@ def base_repository(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _as_events(items: list[dict[str, Any]] | None, name: str) -> list[dict[str, Any]]:
-    return [{**item, "event": name} for item in items or ()]
+    return [{**item, "event": name} for item in items or () if item]
 
 
 def _as_commit(item: dict[str, Any]) -> dict[str, Any]:

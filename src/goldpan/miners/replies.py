@@ -161,6 +161,14 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
+def names_pull(issue: Mapping[str, Any]) -> bool:
+    """Tell a pull request among issues; some servers give issues that key with nothing in it."""
+    pull = issue.get("pull_request")
+    if isinstance(pull, dict) and pull:
+        return any(value is not None for value in pull.values())
+    return pull is not None
+
+
 def read_reply(status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool) -> HttpReply:
     """Judge a reply by status, headers and body."""
     data: Any = None

@@ -21,6 +21,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.schemas.table import count, table, text, texts, time
 from goldpan.core.settings.file import read_toml
+from goldpan.miners.replies import names_pull
 from goldpan.miners.tables.columns import user
 
 ARCHIVE_EVENTS = table(
@@ -120,7 +121,7 @@ def read_event(event: dict[str, Any]) -> Row:
                 or _number(payload.get("issue_id"))
                 or _number(payload.get("issue"))
             )
-            row["kind"] = "pull" if _is_pull(issue) else "issue"
+            row["kind"] = "pull" if names_pull(issue) else "issue"
             if kind == COMMENTS:
                 comment = _object(payload.get("comment"))
                 id_ = comment.get("id") or payload.get("comment_id")
@@ -150,11 +151,6 @@ def _entry(entry: dict[str, Any], event: dict[str, Any], payload: dict[str, Any]
         "updated_at": _time(entry.get("updated_at")),
         "closed_at": _time(entry.get("closed_at")),
     }
-
-
-def _is_pull(issue: dict[str, Any]) -> bool:
-    """Tell whether an issue is a pull request; early issues hold that key with nulls within."""
-    return any(value is not None for value in _object(issue.get("pull_request")).values())
 
 
 def _person(value: object) -> dict[str, Any] | None:

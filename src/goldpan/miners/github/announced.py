@@ -116,10 +116,9 @@ async def _dialect(github: GitHub, settings: Settings) -> Dialect:
 
 
 def _absent(repo: str, problem: str) -> RepositoryError:
-    if "451" in problem:
-        return RepositoryError(
-            f"GitHub blocks {repo} for legal reasons ({problem})", "It cannot be mined"
-        )
+    if "access blocked" in problem:
+        why = "for legal reasons" if "451" in problem else "for a breach of its terms"
+        return RepositoryError(f"GitHub blocks {repo} {why} ({problem})", "It cannot be mined")
     return RepositoryError(
         f"{repo} does not exist, or the token may not see it ({problem or 'no such repository'})",
         "Check the spelling, and that the token has access to the repository",

@@ -18,7 +18,14 @@ import httpx
 from goldpan.core.storage.run_file import Record
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, Tag, links_of
+from goldpan.miners.replies import (
+    HttpReply,
+    NoAnswerError,
+    StaleCursorError,
+    Tag,
+    links_of,
+    names_pull,
+)
 from goldpan.text.keywords import find_mentions
 
 RELATIONS = {
@@ -52,7 +59,7 @@ ISSUES = Feed(
     "issues",
     "issues",
     {"state": "all"},
-    lambda item: [item["number"], item["updated_at"], "pull_request" in item],
+    lambda item: [item["number"], item["updated_at"], names_pull(item)],
 )
 PULLS = Feed(
     "pulls",

@@ -100,12 +100,12 @@ def nodes(connection: Any) -> Any:
 
 
 def names(values: Any, key: str) -> Any:
-    """Return the sorted names of a list's objects; those that have none are lost."""
+    """Return the sorted names of a list's objects, or texts; those that have none are lost."""
     if values is None:
         return []
     if not isinstance(values, list):
         return UnreadableValue(values, [])
-    return texts(values, [value.get(key) if isinstance(value, dict) else None for value in values])
+    return texts(values, [v.get(key) if isinstance(v, dict) else v for v in values])
 
 
 def texts(values: list[Any], members: list[Any]) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from goldpan.miners.replies import names_pull
 from goldpan.miners.tables.columns import UnreadableValue, inner, lower, names, texts, user
 from goldpan.miners.tables.parse_timeline import (
     EVENTS,
@@ -33,7 +34,7 @@ _PASSED_OVER = WITHOUT_ROWS - {"commented", "reviewed", "committed", "cross-refe
 
 def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None) -> None:
     """Parse what issues and pull requests share."""
-    is_pull = "pull_request" in item if is_pull is None else is_pull
+    is_pull = names_pull(item) if is_pull is None else is_pull
     number, row = int(item["number"]), rows.next_row()
     title, body, at = item.get("title"), item.get("body") or "", item.get("created_at")
     parent = _address(item.get("parent_issue_url"))
