@@ -1,10 +1,11 @@
-"""The lists of issues, pull requests and discussions that GraphQL pages through."""
+"""The lists of issues, pull requests and discussions that GraphQL has in pages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _ACTOR = """
 fragment actor on Actor {
@@ -223,6 +224,28 @@ CONNECTIONS: dict[tuple[str, str], Connection] = {
 """Every list that there is, by its parent's type and its name."""
 PART_OF = {key: connection.part or key[1] for key, connection in CONNECTIONS.items()}
 """The part of an entry that each of them belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """A further page of one nested list, wanted for one version of an entry."""
+
+    number: int
+    owner: str
+    node: str
+    parent: str
+    connection: str
+    cursor: str | None
+
+    @property
+    def key(self) -> str:
+        """The key under which the journal knows this page."""
+        return f"more|{self.owner}|{self.node}|{self.connection}|{self.cursor or ''}"
+
+    @property
+    def row(self) -> list[Any]:
+        """The page as it stands in a record's meta."""
+        return [self.number, self.owner, self.node, self.parent, self.connection, self.cursor]
 
 
 def fragments(body: str) -> str:

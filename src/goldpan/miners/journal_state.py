@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from goldpan.core.errors import ServerError
 from goldpan.core.settings.trust import is_loopback
 from goldpan.core.storage.run_file import Record
-from goldpan.miners.connections import PART_OF
+from goldpan.miners.connections import PART_OF, More
 from goldpan.miners.replies import parse_json
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
@@ -79,7 +79,17 @@ class JournalState:
         self.failures: dict[tuple[int | None, str], tuple[Record, Open]] = {}
         self.solved: dict[tuple[int, str], int] = {}
         self.owners: dict[int, str] = {}
-        self.open_pages: dict[str, tuple[int, str, str]] = {}
+        self.fetched: dict[int, str] = {}
+        """The newest fetch of entries over GraphQL: their version and, after ``@``, which fetch.
+
+        An entry that REST read later has none: data that GraphQL alone sees may have changed.
+        """
+        self.batches: dict[tuple[str, str | None], int] = {}
+        """The batch size that worked last, by part and kind of entries."""
+        self.hidden: dict[int, Record] = {}
+        """Entries of which a token might not see some part when they were read last."""
+        self.open_pages: dict[str, list[Any]] = {}
+        """Further pages of lists as `More` has them, read or not, by their keys."""
         self.keys: set[str] = set()
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
@@ -186,6 +196,8 @@ class JournalState:
         self.runs.setdefault(record.run, sequence)
         self.newest[record.run] = record
         self.keys.update(key for key in meta["keys"] if key.startswith("more|"))
+        if meta["part"] in ("timeline", "files", "pull_comments", "backup"):
+            self.fetched.pop(meta["number"], None)
         match meta["part"]:
             case "begin":
                 self.begins.append(record)
@@ -211,8 +223,11 @@ class JournalState:
                 for _, number, owner in meta["nodes"]:
                     self._observe(number, meta["kind"], sequence)
                     self._date(number, _updated_of(owner))
-                    self.owners[number] = owner
+                    self.owners[number] = self.fetched[number] = owner
+                    self.hidden.pop(number, None)
+                self.batches["entries", meta["kind"]] = meta["batch"]
             case "more":
+                self.batches["more", meta.get("kind")] = meta["batch"]
                 for _, number, _, parent, connection in meta["nodes"]:
                     part = PART_OF[parent, connection]
                     failure = self.failures.get((number, part))
@@ -276,9 +291,10 @@ class JournalState:
                 state: Trouble = "withheld" if meta.get("withheld") else "failed"
                 trouble = Open(state, meta["reason"])
                 self.failures[meta["number"], displayed_part(meta["of"])] = (record, trouble)
-        for number, owner, node, parent, connection, cursor in meta.get("more") or ():
-            key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
-            self.open_pages[key] = (number, owner, PART_OF[parent, connection])
+                if meta.get("token") is not None:
+                    self.hidden[meta["number"]] = record
+        for row in meta.get("more") or ():
+            self.open_pages[More(*row).key] = row
 
     def _note_pulls(self, record: Record) -> None:
         self.pulls.update(item[0] for item in record.meta["items"] if item[2])

@@ -37,28 +37,6 @@ class GraphQLRun:
     """True once all else is done: failures from then on are recorded."""
     _flawed_tries: dict[object, int] = field(default_factory=dict)
 
-    def owners(self) -> dict[int, str]:
-        """Return the newest fetch of each entry: its version and, after ``@``, which fetch.
-
-        An entry that REST read later has none: data that GraphQL alone sees may have changed.
-        """
-        owners: dict[int, str] = {}
-        for record in self.journal.archive.records:
-            if record.meta["part"] == "entries":
-                owners.update((number, owner) for _, number, owner in record.meta["nodes"])
-            elif record.meta["part"] in ("timeline", "files", "pull_comments", "backup"):
-                owners.pop(record.meta["number"], None)
-        return owners
-
-    def last_batch_size(self, part: str, kind: Kind | None) -> int | None:
-        """Return the batch size that worked last."""
-        sizes = [
-            record.meta["batch"]
-            for record in self.journal.archive.records
-            if record.meta["part"] == part and record.meta.get("kind") == kind
-        ]
-        return sizes[-1] if sizes else None
-
     def may_retry(self, item: object, *, alone: bool) -> bool:
         """Count a try of a flawed item; tell whether asking for it alone may help."""
         self._flawed_tries[item] = self._flawed_tries.get(item, 0) + alone
@@ -117,7 +95,9 @@ class EntryFetcher:
         self, kind: Kind, targets: tuple[Target, ...], task: ProgressTask
     ) -> None:
         run = self._run
-        size = BatchSize(queries.entries_batch(kind), run.last_batch_size("entries", kind))
+        size = BatchSize(
+            queries.entries_batch(kind), run.journal.state.batches.get(("entries", kind))
+        )
 
         async def fetch(batch: list[Target]) -> list[Target]:
             try:

@@ -6,31 +6,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.miners.connections import CONNECTIONS, EDITS, PART_OF
+from goldpan.miners.connections import CONNECTIONS, EDITS, PART_OF, More
 from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import HttpReply, errors_of, is_forbidden, reason_of
-
-
-@dataclass(frozen=True, slots=True)
-class More:
-    """A further page of one nested list, wanted for one version of an entry."""
-
-    number: int
-    owner: str
-    node: str
-    parent: str
-    connection: str
-    cursor: str | None
-
-    @property
-    def key(self) -> str:
-        """The key under which the journal knows this page."""
-        return f"more|{self.owner}|{self.node}|{self.connection}|{self.cursor or ''}"
-
-    @property
-    def row(self) -> list[Any]:
-        """The page as it stands in a record's meta."""
-        return [self.number, self.owner, self.node, self.parent, self.connection, self.cursor]
 
 
 @dataclass(slots=True)

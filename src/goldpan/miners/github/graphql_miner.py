@@ -12,17 +12,15 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask
-from goldpan.miners.connections import CONNECTIONS, PART_OF
+from goldpan.miners.connections import CONNECTIONS, PART_OF, More
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
 from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, entry_key
-from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems
+from goldpan.miners.github.graphql_lists import list_flaw, open_lists, read_problems
 from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sweep import Sweep, Target
-from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError
 
 _CONTINUATIONS: Mapping[Kind | None, int] = {None: queries.FURTHER, "discussion": 1}
@@ -48,15 +46,13 @@ class PageFetcher:
     async def fetch(self, listed: Container[int]) -> None:
         """Fetch the missing pages of the newest fetch of each listed entry."""
         run = self._run
-        owners = run.owners()
+        state = run.journal.state
         missing = [
             more
-            for record in run.journal.archive.records
-            if record.meta["part"] in ("entries", "more")
-            for more in (More(*row) for row in record.meta["more"])
+            for key, more in ((key, More(*row)) for key, row in state.open_pages.items())
             if more.number in listed
-            and owners.get(more.number) == more.owner
-            and not run.journal.find(more.key)
+            and state.fetched.get(more.number) == more.owner
+            and key not in state.keys
         ]
         for kind, largest in _CONTINUATIONS.items():
             pages = [more for more in missing if _page_kind(more) == kind]
@@ -65,7 +61,7 @@ class PageFetcher:
 
     async def _fetch_pages(self, kind: Kind | None, missing: list[More], largest: int) -> None:
         run = self._run
-        size = BatchSize(largest, run.last_batch_size("more", kind))
+        size = BatchSize(largest, run.journal.state.batches.get(("more", kind)))
         lengths: dict[More, int] = {}
         of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
 
@@ -157,19 +153,6 @@ class PageFetcher:
             self._run.forget_tries(more)
 
 
-def hidden_entries(journal: Journal) -> dict[int, Record]:
-    """Return the parts of entries that a token might not see as they were read last."""
-    hidden: dict[int, Record] = {}
-    for record in journal.archive.records:
-        meta = record.meta
-        if meta["part"] == "entries":
-            for _, number, _ in meta["nodes"]:
-                hidden.pop(number, None)
-        elif meta["part"] == "failed" and meta.get("token") is not None:
-            hidden[meta["number"]] = record
-    return hidden
-
-
 class GraphQLMiner:
     """Fetches one repository's new and changed entries into its journal."""
 
@@ -203,13 +186,13 @@ class GraphQLMiner:
         if any(record.meta.get("off") for record in run.journal.of_run("sweep")):
             run.reporter.note("The repository has discussions turned off: it has none to mine")
         targets = {target.number: target for listed in swept for target in listed}
-        owners, hidden = run.owners(), hidden_entries(run.journal)
+        hidden = run.journal.state.hidden
         self._listed = frozenset(targets)
         self._targets = by_kind(
             target
             for number, target in targets.items()
             # A token may have been given access, which only asking again can tell.
-            if not self._is_known(target, owners)
+            if not self._is_known(target)
             or (number in hidden and hidden[number].run != run.journal.run)
         )
 
@@ -230,10 +213,10 @@ class GraphQLMiner:
             await self._entries.fetch(by_kind(postponed))
         await self._pages.fetch(self._listed)
 
-    def _is_known(self, target: Target, owners: Mapping[int, str]) -> bool:
+    def _is_known(self, target: Target) -> bool:
         """Tell whether the newest fetch of an entry is of this version and has no flaw.
 
         A version can come back: a cross reference that was taken back leaves the old one.
         """
-        newest = owners.get(target.number, "").rpartition("@")[0]
+        newest = self._run.journal.state.fetched.get(target.number, "").rpartition("@")[0]
         return newest == target.version and self._run.journal.find(entry_key(newest)) is not None

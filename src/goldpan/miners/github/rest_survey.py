@@ -18,9 +18,9 @@ from typing import Any
 from goldpan.core.errors import QueryError, RepositoryError
 from goldpan.core.storage.run_file import Record
 from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.miners.connections import More
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key
-from goldpan.miners.github.graphql_lists import More
 from goldpan.miners.github.rest_lists import (
     COMMENTS,
     FEEDS,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from goldpan.core.storage.run_file import Record
+from goldpan.miners.connections import PART_OF
 from goldpan.miners.journal_state import JournalState, Open
 
 NOT_YET = "not fetched yet: run the same mine command again"
@@ -133,8 +134,9 @@ def _open(state: JournalState, listed: set[int]) -> dict[tuple[int | None, str],
     swept = _swept(pages, state.since or "")
     for number in (listed | swept) - set(state.entry):
         troubles[number, "entry"] = pending
-    for key, (number, owner, part) in state.open_pages.items():
+    for key, (number, owner, _, parent, connection, _) in state.open_pages.items():
         newest = state.owners.get(number) == owner and key not in state.keys
+        part = PART_OF[parent, connection]
         if newest and not _was_read_since(state, number, part):
             troubles[number, part] = pending
     for number in state.listed:
