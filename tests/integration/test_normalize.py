@@ -56,12 +56,15 @@ def test_chunks_and_processes_do_not_show(
     assert again(tmp_path / "w", workers) == expected
 
 
-def test_repositories_made_at_once_have_the_same_tables(mined: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [2, 7])
+def test_repositories_made_at_once_have_the_same_tables(
+    mined: Path, tmp_path: Path, workers: int
+) -> None:
     names = [f"prospector/{name}" for name in ("sluice", "pan", "rocker")]
     for name in names:
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
     counts = normalize_all(
-        WorkspaceLayout(tmp_path), names, Reporter(quiet=True), None, Execution(workers=2)
+        WorkspaceLayout(tmp_path), names, Reporter(quiet=True), None, Execution(workers=workers)
     )
     assert list(counts.tables) == names
     assert all(rows == counts.tables[REPO] for rows in counts.tables.values())

@@ -202,9 +202,10 @@ def normalize_all(
     """Make the tables of repositories and return their row counts, in the order given.
 
     On a cluster, or in as many processes as there are workers: each works on a repository of
-    its own, the largest first, and all of them together on a single one.
+    its own, the largest first, and where there are fewer of these, several share one.
     """
-    processes = min(execution.workers or os.cpu_count() or 1, len(repos))
+    workers = execution.workers or os.cpu_count() or 1
+    processes = min(workers, len(repos))
     if execution.engine == "local" and processes < 2:
         counts = {
             repo: normalize_again(workspace, repo, reporter, execution.workers, license)
@@ -212,7 +213,8 @@ def normalize_all(
         }
         return TableCounts(counts)
     absolute = replace(workspace, root=workspace.root.absolute())
-    work = partial(_normalize_quietly, absolute, license)
+    share = workers // processes if execution.engine == "local" else 1
+    work = partial(_normalize_quietly, absolute, license, share)
     sizes = {
         repo: sum(file.stat().st_size for file in run_files(workspace.raw(repo))) for repo in repos
     }
@@ -229,9 +231,9 @@ def normalize_all(
 
 
 def _normalize_quietly(
-    workspace: WorkspaceLayout, license: str | None, repo: str
+    workspace: WorkspaceLayout, license: str | None, workers: int, repo: str
 ) -> dict[str, int]:
-    return normalize_again(workspace, repo, Reporter(quiet=True), 1, license)
+    return normalize_again(workspace, repo, Reporter(quiet=True), workers, license)
 
 
 def normalize_again(
