@@ -127,7 +127,13 @@ def write_run(directory: Path, bodies: Sequence[bytes], *, end: bool = True) -> 
             {"part": "begin", "run": number, "keys": [], "at": "", "plan": {"via": "rest"}}
         )
         for index, body in enumerate(bodies):
-            meta = {"part": "entries", "run": number, "keys": [f"{number}|{index}"], "at": ""}
+            meta = {
+                "part": "entries",
+                "batch": 1,
+                "run": number,
+                "keys": [f"{number}|{index}"],
+                "at": "",
+            }
             archive.append(
                 {**meta, "number": index, "nodes": [], "more": [], "kind": "issue"}, body
             )

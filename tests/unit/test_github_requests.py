@@ -21,6 +21,7 @@ from goldpan.miners.replies import (
     NoAnswerError,
     Resource,
     Verdict,
+    next_page,
     parse_json,
     read_reply,
 )
@@ -326,6 +327,30 @@ LEFT = {"x-ratelimit-remaining": "17", "x-ratelimit-reset": "1"}
 def test_rest(status: int, headers: dict[str, str], body: object, verdict: Verdict) -> None:
     raw = b"" if body is None else orjson.dumps(body)
     assert read_reply(status, headers, raw, graphql=False).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("asked", "following", "leads_on"),
+    [
+        ("/x?per_page=100", "/x?per_page=100&page=2", True),
+        ("/x?page=2&per_page=5", "/x?per_page=5&page=3", True),
+        ("/x?page=2", "/x?after=Y3Vyc29y", True),
+        ("/x?after=a", "/x?after=b&page=2", True),
+        ("/x?page=3", "/x?page=3", False),
+        ("/x?page=3", "/x?page=2", False),
+        ("/x?since=2024", "/x?since=2024", False),
+        ("/x?after=a&page=2", "/x?after=a&page=3", False),
+        ("/x", "/x?page=two", False),
+    ],
+)
+def test_a_list_that_leads_back_has_no_end(asked: str, following: str, leads_on: bool) -> None:
+    link = f'<https://h{following}>; rel="next", <https://h/x?page=1>; rel="first"'
+    reply = read_reply(200, {"link": link}, b"[]", graphql=False)
+    if leads_on:
+        assert next_page(asked, reply) == f"https://h{following}"
+    else:
+        with pytest.raises(NoAnswerError, match="read already"):
+            next_page(asked, reply)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Literal
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import orjson
 
@@ -268,6 +268,26 @@ def _stalled(data: Mapping[str, Any], error: Mapping[str, Any]) -> bool:
     return bool(_FAILED.search(str(error.get("message", "")))) and not (
         data.get("data") is not None and error.get("path")
     )
+
+
+def next_page(url: str, reply: HttpReply) -> str | None:
+    """Return the address of the page after one; raises `NoAnswerError` where it leads back."""
+    following = links_of(reply).get("next")
+    if following is None:
+        return None
+    here, there = (dict(parse_qsl(urlsplit(address).query)) for address in (url, following))
+    is_moving = _page(there) > _page(here)
+    if "after" in there:
+        is_moving = there["after"] != here.get("after")
+    if not is_moving:
+        problem = "its next page is one that was read already"
+        raise NoAnswerError(f"GET {urlsplit(url).path}", replace(reply, problem=problem))
+    return following
+
+
+def _page(query: Mapping[str, str]) -> int:
+    number = query.get("page", "1")
+    return int(number) if number.isdecimal() else 0
 
 
 def links_of(reply: HttpReply) -> dict[str, str]:

@@ -23,8 +23,8 @@ from goldpan.miners.replies import (
     NoAnswerError,
     StaleCursorError,
     Tag,
-    links_of,
     names_pull,
+    next_page,
 )
 from goldpan.text.keywords import find_mentions
 
@@ -384,7 +384,7 @@ class Lists:
             items=[feed.item(item) for item in reply.data if feed.can_list(item)],
             refers=sorted(mentions_of(reply.data, self.repo).items()),
             relations=relations_of(reply.data) if feed is ISSUES else {},
-            next=links_of(reply).get("next"),
+            next=next_page(url, reply),
         )
 
     async def _ask(self, url: str, tag: Tag | None) -> HttpReply:

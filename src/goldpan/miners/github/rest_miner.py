@@ -21,7 +21,7 @@ from goldpan.miners.github.rest_lists import (
     relations_of,
 )
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
-from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
+from goldpan.miners.replies import HttpReply, NoAnswerError, next_page, parse_json
 
 _LENGTHS = (100, 30, 10, 1)
 
@@ -170,7 +170,7 @@ class RestMiner:
                     return None
                 if reply.status != 200 or not isinstance(reply.data, list):
                     raise RefusedError(following, reply)
-                after = links_of(reply).get("next")
+                after = next_page(following, reply)
                 record = self._journal.keep(
                     part,
                     [key] if after else [key, *end_keys],
