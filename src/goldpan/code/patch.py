@@ -10,8 +10,8 @@ from typing import NamedTuple
 from goldpan.git.trees import unquoted
 
 _PARTS = re.compile(r"^(?=diff --git )", re.M)
-_OLD = re.compile(rb"^(?:--- (?!/dev/null)|rename from |copy from )([^\t\n]+)", re.M)
-_NEW = re.compile(rb"^(?:\+\+\+ (?!/dev/null)|rename to |copy to )([^\t\n]+)", re.M)
+_OLD = re.compile(rb"^(?:--- (?!/dev/null)|rename from |copy from )([^\t\r\n]+)", re.M)
+_NEW = re.compile(rb"^(?:\+\+\+ (?!/dev/null)|rename to |copy to )([^\t\r\n]+)", re.M)
 _PREFIXED = re.compile(rb'diff --git "?([abciow12])/.* "?(?!\1)[abciow12]/')
 """Names behind two different prefixes, maybe those of `diff.mnemonicPrefix`."""
 _RENAME = re.compile(rb"^rename from ", re.M)
@@ -98,7 +98,7 @@ def _file_patch(text: str) -> FilePatch:
     old, new = _OLD.search(head), _NEW.search(head)
     named = new or old
     if named is None:
-        path = _only_name(head.partition(b"\n")[0].removeprefix(b"diff --git "))
+        path = _only_name(head.splitlines()[0].removeprefix(b"diff --git "))
     else:
         path = _name(named, head)
     moved_from = _name(old, head) if old and _RENAME.search(head) else b""
