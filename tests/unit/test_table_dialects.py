@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -79,7 +78,9 @@ def test_a_quote_that_is_not_closed_swallows_no_row(tmp_path: Path, rows: str) -
 
 
 def test_a_sheet_may_begin_below_and_beside_its_corner(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
+    from openpyxl import Workbook  # type: ignore[import-untyped]
+
+    book = Workbook()
     for row, cells in ((3, ("title", "kind")), (4, ("a", "B"))):
         for column, cell in enumerate(cells, 2):
             book.active.cell(row, column, cell)

@@ -56,7 +56,7 @@ class FindingCount:
     cases: Mapping[str, int]
     share: Estimate
     """Share of rows with the finding among those decided, with its 95 % interval (Wilson)."""
-    untold: Mapping[str, int]
+    undecided: Mapping[str, int]
     """Number of undecided rows, by reason and remedy."""
 
 

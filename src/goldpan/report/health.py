@@ -73,7 +73,7 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
     findings = {row_id: row[name] for row_id, row in audit.rows.items() if name in row}
     verdicts = Counter(finding["verdict"] for finding in findings.values())
     cases = Counter(finding["case"] for finding in findings.values() if finding["case"])
-    untold = Counter(
+    undecided = Counter(
         f"{finding['why']}. {finding['remedy'] or ''}".strip()
         for finding in findings.values()
         if finding["verdict"] == "cannot-tell"
@@ -85,7 +85,7 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
         "cannot_tell": verdicts["cannot-tell"],
         "share": share_of_judged(verdicts),
         "cases": ", ".join(f"{case} {count:,}" for case, count in sorted(cases.items())),
-        "untold": untold.most_common(_MOST_REASONS),
+        "undecided": undecided.most_common(_MOST_REASONS),
         "ids": sorted(i for i, finding in findings.items() if finding["verdict"] == "found"),
     }
 
