@@ -316,7 +316,6 @@ def _card(
             if step.left is not None
         ),
         answer_choice=choice,
-        audited=request.audited,
         texts=_TEXTS[recipe.family is QA] if request.texts == BEFORE_FIX else "",
         explained={
             **explained,

@@ -13,7 +13,6 @@ import pyarrow as pa
 from goldpan.builders.label_facts import LIKELY, TIERS
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.gold import Gold
-from goldpan.datasets.manifest import Audited, not_audited
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.profile import Profile
@@ -104,8 +103,6 @@ class BuildRequest:
     """The most rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
-    audited: Callable[[Mapping[str, str]], Audited] = not_audited
-    """Returns what a stored audit of exactly the written files says, for the card."""
     execution: Execution = ONE_PROCESS
     """Where repositories are worked on."""
 
