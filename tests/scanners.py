@@ -16,9 +16,8 @@ from math import inf
 from goldpan.annotation.review.subjects import find_injection
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
-from goldpan.code.patch import split_patch
+from goldpan.code.patch import side_by_side, split_patch
 from goldpan.code.paths import is_test_file, unquote_path
-from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.licenses import bibtex_problem

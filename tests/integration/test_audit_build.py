@@ -51,10 +51,10 @@ def test_rows_whose_question_holds_the_answer_stay_out_and_are_counted(
     dataset = build(questions, NOT_GIVEN)
     assert numbers(dataset) == [1, 3]
     assert dataset.built.dropped[NOT_GIVEN] == 1
-    assert dataset.built.untold == {}
+    assert dataset.built.undecided == {}
     assert dataset.provenance["counts"][NOT_GIVEN] == 1
     assert dataset.provenance["settings"]["reviews"] == []
-    required = {"required": [NOT_GIVEN], "audits": {}, "untold": {}}
+    required = {"required": [NOT_GIVEN], "audits": {}, "undecided": {}}
     assert dataset.provenance["settings"]["findings"] == required
     assert "goldpan audit finds solution-in-issue" in dataset.card
     first = (dataset.path / "provenance.json").read_bytes()
@@ -84,7 +84,7 @@ def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_
     build(questions)
     questions.audit("qa")
     dataset = build(questions, STORED)
-    assert dataset.built.untold == {STORED: {"cannot-tell": 3}}
+    assert dataset.built.undecided == {STORED: {"cannot-tell": 3}}
     assert numbers(dataset) == [1, 2, 3]
     digest = find_in(questions, "qa", "measures-nothing", dataset.to_arrow()["id"][0].as_py())
     dataset = build(questions, STORED)
@@ -92,7 +92,7 @@ def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_
     assert dataset.built.dropped[STORED] == 1
     findings = dataset.provenance["settings"]["findings"]
     assert findings["audits"] == {"qa": digest}
-    assert findings["untold"] == {STORED: {"cannot-tell": 2}}
+    assert findings["undecided"] == {STORED: {"cannot-tell": 2}}
     again = build(questions, STORED)
     assert again.provenance == dataset.provenance, "the audit outlives the rows that it dropped"
 

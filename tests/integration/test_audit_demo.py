@@ -96,7 +96,7 @@ def test_rows_that_four_models_agree_on_measure_nothing(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
     few = lab.audit(TASK)
     assert few.findings[0].verdicts["found"] == 0
-    assert any("4 would have to agree" in why for why in few.findings[0].untold)
+    assert any("4 would have to agree" in why for why in few.findings[0].undecided)
     lab.evaluate.run(task=TASK, model=["tfidf-svm", "tfidf-lr"])
     (count,) = lab.audit(TASK).findings
     assert count.verdicts["found"] == count.cases.get("all", 0) + count.cases.get("none", 0)

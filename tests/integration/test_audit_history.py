@@ -46,7 +46,7 @@ def test_precedents_come_from_the_history_at_hand(tmp_path: Path) -> None:
     result = audit_dataset(workspace, file, Reporter(quiet=True), findings=("demanding-tests",))
     (count,) = result.findings
     assert count.cases == {"determined": 1, "open": 1}
-    assert count.untold == {
+    assert count.undecided == {
         "not every demand is stated, and the code before the fix is not available. "
         "Run goldpan clone --repo mill/grain": 1
     }

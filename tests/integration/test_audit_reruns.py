@@ -141,7 +141,7 @@ def test_rows_that_cannot_be_run_say_why_and_what_would_help(
             planted.settings = replace(planted.settings, seconds=0.01)
     result, _ = planted.audit("weak-tests", "luck", again=damage == "slow")
     for count in result.findings:
-        ((said, rows),) = count.untold.items()
+        ((said, rows),) = count.undecided.items()
         assert why in said
         assert remedy in said
         assert rows == 1

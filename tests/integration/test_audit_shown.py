@@ -112,7 +112,7 @@ def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspac
 def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
     result = lab.audit("code-edit", finding=["solution-in-issue", "place-in-issue"])
     assert result.findings[1].verdicts["found"] == 25
-    assert (result.counts.flagged, result.counts.free, result.counts.untold) == (1, 26, 2)
+    assert (result.counts.flagged, result.counts.free, result.counts.undecided) == (1, 26, 2)
     sentence = "Of 29 rows, 26 are free of all findings (solution-in-issue); 2 cannot be judged"
     assert sentence in lab.dataset("code-edit").card
     result = lab.audit("code-edit", finding="place-in-issue")

@@ -47,6 +47,12 @@ SECRETS = [
     ("service-token", "shpat_" + HEX40[:32]),
     ("service-token", "sk_test_" + DRAWN[:24]),
     ("service-token", "ya29." + DRAWN + "-" + DRAWN),
+    ("service-token", "ATATT3" + DRAWN + DRAWN),
+    ("service-token", "GOCSPX-" + DRAWN[:28]),
+    ("service-token", "pplx-" + DRAWN),
+    ("service-token", "sk-or-v1-" + HEX40 + HEX40[:24]),
+    ("service-token", "xkeysib-" + HEX40 + HEX40[:24] + "-" + DRAWN[:16]),
+    ("openai-key", "sk-" + HEX40[:32]),
     ("huggingface-token", "hf_" + DRAWN[:34]),
     ("private-key", KEY),
     ("private-key", KEY.replace("RSA ", "").replace("\n", "\\n")),
@@ -86,7 +92,23 @@ def test_secrets(kind: str, secret: str) -> None:
         (f"PGPASSWORD={DRAWN[:14]} psql", "PGPASSWORD=<SECRET:password> psql"),
         (
             f"https://discord.com/api/webhooks/918273645546372819/{DRAWN[:34]}{DRAWN[:34]}",
-            "https://discord.com/api/webhooks/918273645546372819/<SECRET:discord-webhook>",
+            "https://discord.com/api/webhooks/918273645546372819/<SECRET:webhook>",
+        ),
+        (
+            f"https://hooks.slack.com/workflows/T0/A1/{DRAWN[:24]}",
+            "https://hooks.slack.com/workflows/<SECRET:webhook>",
+        ),
+        (
+            f"https://x.blob.core.windows.net/c?sp=r&sig={DRAWN[:43]}%3D",
+            "https://x.blob.core.windows.net/c?sp=r&sig=<SECRET:azure-key>",
+        ),
+        (
+            f"client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo{DRAWN}",
+            "client-key-data: <SECRET:private-key>",
+        ),
+        (
+            f"AGE-SECRET-KEY-1{(DRAWN + DRAWN)[:58].upper()}",
+            "AGE-SECRET-KEY-<SECRET:service-token>",
         ),
         (
             "machine github.com\n  login me\n  password hUnter2x",

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.unified_diff import DiffLine, side_by_side
+from goldpan.code.patch import DiffLine, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.core.schemas import VERDICTS

@@ -19,7 +19,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.card import published, state_audit
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub.publish import PublishResult, publish
-from goldpan.datasets.manifest import Audited
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
 from tests.places import files_below
@@ -156,7 +155,7 @@ def test_a_tag_stays_where_only_an_audit_changed_the_card(
     audited = shutil.copytree(dataset, tmp_path / "audited")
     for free in (7, 8):
         sentence = f"Of 2,600 rows, {free} are free of all findings"
-        state_audit(audited, Audited(sentence, f"# What the audit found\n\n{sentence}.\n"))
+        state_audit(audited, sentence, f"# What the audit found\n\n{sentence}.\n")
         again = send(audited, tag="v1", overwrite=True)
         changed = [change.path for change in again.changes]
         assert (changed, again.tag) == (["README.md", "findings.md", "provenance.json"], None)

@@ -273,8 +273,8 @@ def test_a_place_in_the_texts(
     columns: dict[str, Any], case: str, kinds: str, tmp_path: Path
 ) -> None:
     found = place(columns, tmp_path)
-    untold = "not-found" if "file_before" in columns else "cannot-tell"
-    assert found.verdict == (untold if case == "not-named" else "found")
+    undecided = "not-found" if "file_before" in columns else "cannot-tell"
+    assert found.verdict == (undecided if case == "not-named" else "found")
     assert (found.case, sorted({span.kind for span in found.evidence})) == (case, kinds.split())
     for span in found.evidence:
         assert columns[span.source][span.start : span.end] == span.text
@@ -327,7 +327,7 @@ def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     rows = [swe_bench("See #41"), {**swe_bench("It is wrong"), "instance_id": "mill__grain-43"}]
     result = audit(tmp_path, rows, findings=("solution-in-issue",))
     counts = result.counts
-    assert (counts.total, counts.flagged, counts.free, counts.untold) == (2, 1, 1, 0)
+    assert (counts.total, counts.flagged, counts.free, counts.undecided) == (2, 1, 1, 0)
     assert [example.id for example in result.examples] == ["mill__grain-41"]
     file = Path(result.file)
     assert file == tmp_path / "lab" / "audits" / "swe-bench" / "findings.parquet"

@@ -56,7 +56,24 @@ def files(root: Path) -> dict[str, bytes | str]:
     }
 
 
+def marked(path: str, content: bytes, encoding: str) -> dict[str, bytes | str]:
+    return {path: f"\ufeff{content.decode()}".encode(encoding)}
+
+
+TOP = "--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
+AT_TOP = FILE.replace(b"one", b"ONE")
 TAKEN: dict[str, tuple[dict[str, bytes | str], str, dict[str, bytes | str]]] = {
+    "a byte-order mark": (marked("f.py", FILE, "utf-8"), TOP, marked("f.py", AT_TOP, "utf-8")),
+    "a byte-order mark, in the diff as well": (
+        marked("f.py", FILE, "utf-8"),
+        TOP.replace("-o", "-\ufeffo").replace("+O", "+\ufeffO"),
+        marked("f.py", AT_TOP, "utf-8"),
+    ),
+    "UTF-16 without its mark": (
+        marked("f.py", FILE, "utf-16-le"),
+        TOP,
+        marked("f.py", AT_TOP, "utf-16-le"),
+    ),
     "mnemonic prefixes": (
         {"f.py": FILE},
         f"diff --git c/f.py w/f.py\n--- c/f.py\n+++ w/f.py\n{HUNK}"

@@ -21,6 +21,7 @@ from goldpan.filters.duplicates import near as near_module
 from goldpan.filters.duplicates import settings as settings_module
 from goldpan.filters.duplicates.near import Leak, find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
+from goldpan.filters.profile import change_settings, load_profile
 from tests.drawing import examples
 
 Row = tuple[str, int, str]
@@ -263,8 +264,9 @@ def test_a_text_that_comes_twice_is_refused() -> None:
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
+    changed = {f"near-duplicates.{name}": value for name, value in wrong.items()}
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        DuplicateSettings(**wrong)  # type: ignore[arg-type]
+        change_settings(load_profile("default"), changed)
 
 
 def test_the_digest_names_settings_and_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,3 +92,8 @@ def test_names_have_the_prefixes_that_git_was_told(head: str, path: str) -> None
     """Without prefixes (`diff.noprefix`), a folder may be called as one of them is."""
     (part,) = split_patch(head)
     assert part.path == path
+
+
+def test_a_diff_in_crlf_names_the_same_files() -> None:
+    parts = zip(split_patch(ALL), split_patch(ALL.replace("\n", "\r\n")), strict=True)
+    assert all(one.path == other.path for one, other in parts)

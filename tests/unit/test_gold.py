@@ -123,7 +123,7 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
     assert told(DEFAULT, "likely")
     ten = change_settings(DEFAULT, {"answer.least": 10})
     looser = change_settings(DEFAULT, {"comment-scale.minimum": 5})
-    for untold in (
+    for unread in (
         told(looser),
         told(ten),
         told(DEFAULT, "all"),
@@ -131,5 +131,5 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
         label_accuracy(("pair",), load_profile("verified"), None, (), {}),
         label_accuracy(("discussion",), DEFAULT, None, (), {}),
     ):
-        assert untold == ""
+        assert unread == ""
     assert "99% [93%, 100%]" in label_accuracy(("pair",), DEFAULT, None, (), {})

@@ -174,7 +174,7 @@ def test_the_same_settings_are_the_same_profile() -> None:
         ("bots.login_rule", "regex", r"bots\.login_rule: .*'words' or 'contains'", "Correct it"),
         ("event-count.count", "all", r"event-count\.count: ", "Correct it"),
         ("external-check.media", "no", r"external-check\.media: ", "Correct it"),
-        ("private.drop", ["emails"], r"private\.drop", "Choose from secret, email, ip-address"),
+        ("private.drop", ["mail"], r"private\.drop.*'email' or 'ip-address'", "Correct it"),
         ("suffix.tests", "none", r"suffix\.tests: .*'words', 'contains' or 'kept'", "Correct it"),
     ],
 )

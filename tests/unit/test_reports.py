@@ -245,6 +245,14 @@ def test_several_files_of_tap_follow_one_another() -> None:
             read_report(report.replace("ok 1 a\n", "").encode(), "tap")
 
 
+def test_a_name_of_tap_has_no_duration() -> None:
+    """As `bats --timing` and Testem write it."""
+    for took in (12, 340):
+        report = f"ok 1 adds in {took}ms\nok 2 Chrome 90.0 - [{took} ms] - a: b\n1..2\n"
+        outcomes = {"adds": P, "Chrome 90.0 - a: b": P}
+        assert read_report(report.encode(), "tap") == outcomes
+
+
 GO = rb"""# x/broken [x/broken.test]
 broken/a_test.go:3:2: undefined: missing
 {"ImportPath":"x/new [x/new.test]","Action":"build-fail"}
@@ -262,6 +270,9 @@ FAIL	x/broken [build failed]
 {"Action":"run","Package":"x/z","Test":"TestA"}
 {"Action":"pass","Package":"x/z","Test":"TestA"}
 {"Action":"fail","Package":"x/z"}
+{"Action":"run","Package":"x/w","Test":"BenchmarkA"}
+{"Action":"output","Package":"x/w","Test":"BenchmarkA","Output":"BenchmarkA-8 1 11 ns/op\n"}
+{"Action":"pass","Package":"x/w"}
 """
 
 
@@ -272,6 +283,7 @@ def test_a_go_test_without_an_end_failed_and_so_did_a_package_without_tests() ->
         "x/y.TestB/case#01": P,
         "x/y.TestExits": F,
         "x/z.TestA": F,  # goroutines leak
+        "x/w.BenchmarkA": P,
         "x/new": F,
         "x/broken": F,
         "x/z": F,
@@ -356,3 +368,22 @@ def test_what_fails_in_a_hook_of_mocha_is_its_suite() -> None:
     assert read_report(report.encode(), "junit") == {"outer context": F}
     tap = 'not ok 1 outer context "before all" hook in "inner"\n1..1\n'
     assert read_report(tap.encode(), "tap") == {"outer context": F}
+
+
+@pytest.mark.parametrize("mark", ['hostname="tbd"', 'doctest_version="2.4.11"'])
+def test_catch2_and_doctest_count_assertions(mark: str) -> None:
+    report = (
+        f'<testsuites><testsuite name="a" tests="7" failures="2" errors="0" {mark}><testcase '
+        'classname="a" name="adds"/><testcase classname="a" name="subtracts"><failure/><failure/>'
+        "</testcase></testsuite></testsuites>"
+    )
+    assert read_report(report.encode(), "junit") == {"a.adds": P, "a.subtracts": F}
+
+
+def test_reports_of_junit_one_behind_the_other_are_all_read() -> None:
+    reports = [
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite tests="1"><testcase name="{name}"/>'
+        "<system-out><![CDATA[<?xml version='1.0'?>]]></system-out></testsuite>\n"
+        for name in "ab"
+    ]
+    assert read_report("".join(reports).encode(), "junit") == {"a": P, "b": P}

@@ -44,14 +44,54 @@ def test_half_a_surrogate_costs_a_character_and_no_file(tmp_path: Path, name: st
         ('{"rows": []}', "is not an array"),
         ("[{}", "is not JSON .*: line 1 column 4"),
         ("{}\n\n3\n", "line 3: is not an object"),
-        ('{}\n\n{"kind": NaN}\n', "line 3: .* column 10"),
-        ('{}\n{"title": "\\ud83d", "kind": NaN}\n', "line 2: .* column"),
+        ('{}\n\n{"kind": nan}\n', "line 3: .* column 10"),
+        ('{}\n{"title": "\\ud83d", "kind": nan}\n', "line 2: .* column"),
     ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:
     path = tmp_path / ("toy.jsonl" if content.endswith("\n") else "toy.json")
     path.write_text(content)
     with pytest.raises(DatasetError, match=cause):
+        list(table_rows(path))
+
+
+@pytest.mark.parametrize("name", ["toy.jsonl", "toy.json"])
+def test_a_number_that_is_none_is_an_empty_cell(tmp_path: Path, name: str) -> None:
+    """Python's own JSON writes NaN for what is missing."""
+    (tmp_path / name).write_text('{"kind": NaN}\n' if "jsonl" in name else '[{"kind": NaN}]')
+    assert list(table_rows(tmp_path / name)) == [{"kind": None}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_what_excel_calls_unicode_text_is_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "toy.csv"
+    path.write_bytes("\ufeffkind\ttitle\r\nB\thé\n".encode(encoding))
+    assert list(table_rows(path)) == [{"kind": "B", "title": "hé"}]
+
+
+@pytest.mark.parametrize("rows", ['"a" b\t1\nc\t2\n', 'a\t1\n"b\t2\nc\t3\n'])
+def test_a_quote_that_is_not_closed_swallows_no_row(tmp_path: Path, rows: str) -> None:
+    path = tmp_path / "toy.tsv"
+    path.write_text(f"title\tkind\n{rows}")
+    with pytest.raises(DatasetError, match=r"toy\.tsv, line \d: a quote is not closed"):
+        list(table_rows(path))
+
+
+def test_a_sheet_may_begin_below_and_beside_its_corner(tmp_path: Path) -> None:
+    from openpyxl import Workbook  # type: ignore[import-untyped]
+
+    book = Workbook()
+    for row, cells in ((3, ("title", "kind")), (4, ("a", "B"))):
+        for column, cell in enumerate(cells, 2):
+            book.active.cell(row, column, cell)
+    book.save(tmp_path / "toy.xlsx")
+    assert list(table_rows(tmp_path / "toy.xlsx")) == [{"": None, "title": "a", "kind": "B"}]
+
+
+def test_a_date_beyond_all_calendars_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "toy.parquet"
+    pq.write_table(pa.table({"at": pa.array([10**18], pa.timestamp("us"))}), path)
+    with pytest.raises(DatasetError, match=r"toy\.parquet cannot be read"):
         list(table_rows(path))
 
 

@@ -56,7 +56,7 @@ class FindingCount:
     cases: Mapping[str, int]
     share: Estimate
     """Share of rows with the finding among those decided, with its 95 % interval (Wilson)."""
-    untold: Mapping[str, int]
+    undecided: Mapping[str, int]
     """Number of undecided rows, by reason and remedy."""
 
 
@@ -223,17 +223,16 @@ def _result(
     path: Path,
     seconds: float,
 ) -> AuditResult:
-    findings = [row.finding for row in found]
     counts: list[FindingCount] = []
     examples: list[Example] = []
-    for place, name in enumerate(names):
-        of_name = found[place :: len(names)]
+    for name in names:
+        of_name = [row for row in found if row.finding.name == name]
         counts.append(_count(name, [row.finding for row in of_name]))
         flagged = (row for row in of_name if row.finding.verdict == "found")
         examples += (Example(row.id, row.finding) for row in islice(flagged, most))
     verdicts = [
-        {finding.name: finding.verdict for finding in findings[start : start + len(names)]}
-        for start in range(0, len(findings), len(names))
+        {row.finding.name: row.finding.verdict for row in found[start : start + len(names)]}
+        for start in range(0, len(found), len(names))
     ]
     rows = count_rows(verdicts)
     return AuditResult(

@@ -114,7 +114,7 @@ def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
 class RowCounts:
     """How many rows have any of the defects that were looked for."""
 
-    shown_in_json: ClassVar[tuple[str, ...]] = ("untold",)
+    shown_in_json: ClassVar[tuple[str, ...]] = ("undecided",)
 
     names: tuple[FindingName, ...]
     """The defects that were looked for, and could be told of any row."""
@@ -127,7 +127,7 @@ class RowCounts:
     """Rows for which each could be told, and none was found."""
 
     @property
-    def untold(self) -> int:
+    def undecided(self) -> int:
         """Rows for which none was found, and not each could be told."""
         return self.total - self.flagged - self.free
 
@@ -141,7 +141,7 @@ class RowCounts:
         are, names = "is" if self.free == 1 else "are", ", ".join(self.names)
         sentence = (
             f"{rows}, {self.free:,} {are} free of all findings ({names}); "
-            f"{self.untold:,} cannot be judged"
+            f"{self.undecided:,} cannot be judged"
         )
         return f"{sentence}; {others}" if self.unjudged else sentence
 

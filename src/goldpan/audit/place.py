@@ -51,7 +51,7 @@ class _Place:
 
 def find_place(row: Row, fix: Fix | None) -> Finding:
     """Return how many of the places that the fix changes are named in the texts of a row."""
-    places, untold = _places(row, fix)
+    places, undecided = _places(row, fix)
     if not places:
         why = "the changed files are not known"
         return Finding(NAME, "cannot-tell", why, remedy="Give rows with a git diff")
@@ -72,8 +72,8 @@ def find_place(row: Row, fix: Fix | None) -> Finding:
         f"{case.replace('-', ' ')}: {len(files):,} of {len(places):,} files, "
         f"{len(symbols):,} of {len(gold):,} classes and functions"
     )
-    why += f"; {untold}" if untold else ""
-    if untold and case == "not-named":
+    why += f"; {undecided}" if undecided else ""
+    if undecided and case == "not-named":
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Read the row"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=remedy)
     evidence = (*files.values(), *symbols.values())
@@ -85,23 +85,23 @@ def _places(row: Row, fix: Fix | None) -> tuple[list[_Place], str]:
     """Return the places, and why their classes and functions cannot be identified."""
     if fix is None:
         path = row.column("changed_path")
-        untold = "classes and functions cannot be identified without the change"
-        return ([_Place(path, ())], untold) if path else ([], "")
-    places, untold = [], ""
+        undecided = "classes and functions cannot be identified without the change"
+        return ([_Place(path, ())], undecided) if path else ([], "")
+    places, undecided = [], ""
     for file in fix.files:
         language, before = language_of(file.path), fix.before.get(file.path)
         symbols: tuple[Symbol, ...] = ()
         if before and len(before) > LARGEST:
-            untold = "classes and functions of a large file cannot be identified"
+            undecided = "classes and functions of a large file cannot be identified"
         elif before and language and language.grammar:
             try:
                 symbols = symbols_around(before.encode(), language.grammar, file.places)
             except UsageError as error:
-                untold = f"{error.problem}: classes and functions cannot be identified"
+                undecided = f"{error.problem}: classes and functions cannot be identified"
         elif language and not before and file.old:
-            untold = "classes and functions cannot be identified without the file before"
+            undecided = "classes and functions cannot be identified without the file before"
         places.append(_Place(file.path, symbols))
-    return places, untold
+    return places, undecided
 
 
 def _several(row: Row) -> frozenset[str] | None:

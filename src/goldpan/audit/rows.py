@@ -237,7 +237,7 @@ class Histories(ExitStack):
         super().__init__()
         self._versions: dict[str, Versions | None] = {}
         self._edited = 0
-        self._untold = Counter[str]()
+        self._undecided = Counter[str]()
 
     def add_to(self, rows: Sequence[Row]) -> list[Row]:
         """Return rows with the times of their texts."""
@@ -265,7 +265,7 @@ class Histories(ExitStack):
         notes = []
         if self._edited:
             notes.append(f"Edited after the fix was begun, or the answer given: {self._edited:,}")
-        for why, count in self._untold.most_common():
+        for why, count in self._undecided.most_common():
             notes.append(f"Whether a text was edited later is unknown for {count:,}: {why}")
         return tuple(notes)
 
@@ -302,7 +302,7 @@ class Histories(ExitStack):
     def _count(self, row: Row) -> None:
         versions = [(text, *row.times.before(text)) for text in row.texts if text.of_issue]
         if why := next((why for _, _, why in versions if why), ""):
-            self._untold[f"{why}. {row.times.remedy}"] += 1
+            self._undecided[f"{why}. {row.times.remedy}"] += 1
         elif any(earlier != text for text, earlier, _ in versions):
             self._edited += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,10 @@ class StoredAudit:
         return table
 
 
-def find_audit(
-    workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str] | None = None
-) -> StoredAudit | GoldpanError:
+def find_audit(workspace: WorkspaceLayout, dataset: Path) -> StoredAudit | GoldpanError:
     """Return the audit as `read_audit` does, or the error that says why there is none."""
     try:
-        return read_audit(workspace, dataset, files)
+        return read_audit(workspace, dataset)
     except GoldpanError as error:
         return error
 
@@ -88,14 +87,11 @@ def is_of_workspace(workspace: WorkspaceLayout, dataset: Path) -> bool:
     return dataset.parent.resolve() == (workspace.root / "datasets").resolve()
 
 
-def read_audit(
-    workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str] | None = None
-) -> StoredAudit:
+def read_audit(workspace: WorkspaceLayout, dataset: Path) -> StoredAudit:
     """Return the audit of a dataset's directory or of a table's file.
 
-    `files` are the digests of its files by name, for files that are not in their place yet. Raises
-    `DatasetError` where there is no audit, or one of other bytes, and `WorkspaceError` where it is
-    damaged.
+    Raises `DatasetError` where there is no audit, or one of other bytes, and `WorkspaceError` where
+    it is damaged.
     """
     path = workspace.findings(dataset)
     # A page that shows it says the same wherever the dataset lies.
@@ -104,7 +100,7 @@ def read_audit(
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):
-        files = row_digests(dataset) if files is None else files
+        files = row_digests(dataset)
         digest = seal_of_parquet(path)
         about = read_lineage(path.parent, STAGE)
         table = read_table(path)
@@ -162,34 +158,28 @@ def row_check(
         return None
     stored, audits = _read_audits(workspace, names, family.name)
     absolute = replace(workspace, root=workspace.root.absolute())  # other processes see it
-    verdicts = _Verdicts(absolute, names, stored)
-    return RowCheck(tuple(f"{NOT}{name}" for name in names), verdicts.of, audits)
+    verdicts = partial(_verdicts, absolute, names, stored)
+    return RowCheck(tuple(f"{NOT}{name}" for name in names), verdicts, audits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdicts:
-    """Gives the verdicts on rows, also in other processes."""
-
-    workspace: WorkspaceLayout
-    names: tuple[FindingName, ...]
-    stored: _Stored
-
-    def of(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-        """Return the verdicts on each row by requirement."""
-        read = [row_of(columns, number) for number, columns in enumerate(rows, 1)]
-        verdicts: list[dict[str, str]] = []
-        with Fixes(self.workspace) as fixes:
-            for row, fix in zip(read, fixes.of(read), strict=True):
-                key = row.id, row.digest
-                verdicts.append(
-                    {
-                        f"{NOT}{name}": _OF_ROWS[name](row, fix).verdict
-                        if name in _OF_ROWS
-                        else self.stored[name].get(key, NOT_AUDITED)
-                        for name in self.names
-                    }
-                )
-        return verdicts
+def _verdicts(
+    workspace: WorkspaceLayout,
+    names: Sequence[FindingName],
+    stored: _Stored,
+    rows: Sequence[Mapping[str, Any]],
+) -> list[dict[str, str]]:
+    """Return the verdicts on each row by requirement."""
+    read = [row_of(columns, number) for number, columns in enumerate(rows, 1)]
+    with Fixes(workspace) as fixes:
+        return [
+            {
+                f"{NOT}{name}": _OF_ROWS[name](row, fix).verdict
+                if name in _OF_ROWS
+                else stored[name].get((row.id, row.digest), NOT_AUDITED)
+                for name in names
+            }
+            for row, fix in zip(read, fixes.of(read), strict=True)
+        ]
 
 
 def _read_audits(

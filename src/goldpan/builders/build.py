@@ -25,7 +25,7 @@ from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_revi
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.result import Result, count, json_data
+from goldpan.core.result import Result, json_data
 from goldpan.core.settings.file import toml_value
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -34,7 +34,6 @@ from goldpan.datasets.files import facts_of, refuse_foreign, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, read_provenance
 from goldpan.datasets.spool import Spool
-from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, count_funnel
@@ -92,7 +91,7 @@ class BuildResult(Result):
     """The most rows wanted; `written.rows` may be fewer."""
     tiers: tuple[str, ...] = ()
     """Sentences on the tiers of answers, and on the commands for better ones."""
-    untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    undecided: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
 
 
@@ -118,7 +117,6 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
     explained = {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
     if request.check is not None:
         explained |= request.check.explained
-    ways: dict[str, int] = {}
     with workspace.scratch() as scratch:
         absolute = replace(workspace, root=workspace.root.absolute())
         scratch = scratch.absolute()
@@ -127,17 +125,12 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
-            for way, choices in _other_answers(request).items():
-                made = make_rows(absolute, replace(request, **choices), scratch, reporter)
-                ways[way] = sum(rows.count for rows in made)
             licenses = {str(rows.source.license) for rows in built} - {"None"}
-            raise _empty_dataset(
-                request, basis, verdicts, funnel, dropped, explained, ways, licenses
-            )
+            raise _empty_dataset(request, basis, verdicts, funnel, dropped, explained, licenses)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
-        untold: dict[str, dict[str, int]] = {}
-        for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
-            untold.setdefault(name, {})[verdict] = number
+        undecided: dict[str, dict[str, int]] = {}
+        for (name, verdict), number in sum((rows.undecided for rows in built), Counter()).items():
+            undecided.setdefault(name, {})[verdict] = number
         family = recipe.family_of(request)
         spool = Spool([rows.path for rows in built], facts_of(family))
         limit = request.limit
@@ -150,7 +143,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
             reviews=described_reviews(workspace, repos, profile.name, list(reviews)),
             profile=json_data(request.chosen),
             digests={name: request.chosen.digest(name) for name in criteria()},
-            settings=_settings(recipe, request, untold, older),
+            settings=_settings(recipe, request, undecided, older),
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
             redactions=redacted,
@@ -178,7 +171,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         time.monotonic() - started,
         limit,
         tuple(tier_lines(written.tiers)) if written.tiers and measured else (),
-        untold,
+        undecided,
     )
 
 
@@ -209,18 +202,6 @@ def _check(recipe: Recipe, request: BuildRequest) -> None:
         )
 
 
-def _other_answers(request: BuildRequest) -> dict[str, dict[str, Any]]:
-    """Return other choices of the reply that answers, by what gives them."""
-    settings = request.profile.settings["answer"]
-    chosen = request.answer or request.reviews
-    if request.family != QA.name or settings.choice != "best" or chosen:
-        return {}
-    choices: dict[str, dict[str, Any]] = {"give --answer first": {"answer": "first"}}
-    if settings.least > LEAST:
-        choices[f"run goldpan filter --set answer.least={LEAST}"] = {"least": LEAST}
-    return choices
-
-
 _REMEDIES = {
     "no-history": "Run goldpan clone, then goldpan filter{options}",
     "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
@@ -240,10 +221,9 @@ def _empty_dataset(
     funnel: Funnel,
     dropped: Counter[str],
     explained: Mapping[str, str],
-    ways: Mapping[str, int],
     licenses: Collection[str],
 ) -> DatasetError:
-    """Return what emptied a dataset and what helps; `ways` are the rows that other choices give."""
+    """Return what emptied a dataset, and what helps."""
     profile, subjects = request.profile, PLURAL[funnel.subject]
     last = next((step for step in funnel.steps if step.left == 0), None)
     reasons = Counter(last.reasons) if last and not funnel.kept else dropped
@@ -272,8 +252,8 @@ def _empty_dataset(
         allowed = toml_value(sorted(licenses))
         help = _REMEDIES[reason].format(options=options, licenses=allowed)
         remedy = f"{help}, and build again"
-    elif better := [f"{way} ({count(rows, 'row')})" for way, rows in ways.items() if rows]:
-        remedy = " or ".join(better).capitalize()
+    elif request.family == QA.name and not (request.answer or request.reviews):
+        remedy = f"Give --answer first, or {remedy[:1].lower()}{remedy[1:]}"
     elif not funnel.rows and funnel.subject != "issue":
         of_pairs = f"goldpan pair, then goldpan filter{options}"
         of_discussions = "goldpan mine with --include discussions, then goldpan filter"
@@ -284,7 +264,7 @@ def _empty_dataset(
 def _settings(
     recipe: Recipe,
     request: BuildRequest,
-    untold: Mapping[str, Mapping[str, int]],
+    undecided: Mapping[str, Mapping[str, int]],
     older: str | None,
 ) -> dict[str, Any]:
     """Return the choices as provenance keeps them; `older` is the digest of the older version."""
@@ -294,7 +274,7 @@ def _settings(
         "split": str(request.plan),
         "seed": request.plan.seed,
         "reviews": list(request.reviews),
-        **({"findings": request.check.described(untold)} if request.check else {}),
+        **({"findings": request.check.described(undecided)} if request.check else {}),
         **({"since": older} if older else {}),
         **({"answer": request.answer} if request.answer else {}),
         **({} if request.limit is None else {"limit": request.limit}),
@@ -336,7 +316,6 @@ def _card(
             if step.left is not None
         ),
         answer_choice=choice,
-        audited=request.audited,
         texts=_TEXTS[recipe.family is QA] if request.texts == BEFORE_FIX else "",
         explained={
             **explained,

@@ -19,10 +19,10 @@ from goldpan.git.trees import Patch, patches
 from goldpan.miners.versions import TextHistory, Work, open_versions
 from goldpan.text.redaction import redact
 
-UNTOLD = "earlier-text"
+NOT_KNOWN = "earlier-text"
 LATER = "written-later"
 REASONS = {
-    UNTOLD: "how the text stood earlier is withheld, or its edits were not mined",
+    NOT_KNOWN: "how the text stood earlier is withheld, or its edits were not mined",
     LATER: "the issue was written after its fix was begun, or its answer given",
 }
 """Why a subject has no row with earlier texts, by reason."""
@@ -40,10 +40,10 @@ class EarlierTexts:
         found = [text for text in self.written.get(number, ()) if text.source != "comment"]
         versions = [text.before(moment) for text in found]
         if not found or any(version is None for version in versions):
-            return LATER if found else UNTOLD
+            return LATER if found else NOT_KNOWN
         title, body = (version.text if version else None for version in versions)
         if title is None or body is None or any(text.lacks for text in found):
-            return UNTOLD
+            return NOT_KNOWN
         return title, body
 
     def comment(self, number: int, comment: int, moment: datetime) -> str | None:
@@ -174,7 +174,7 @@ def fix_pairs(
             continue
         if earlier:
             work = earlier.work.get(pair["pull"])
-            texts = earlier.question(pair["issue"], work.begun) if work else UNTOLD
+            texts = earlier.question(pair["issue"], work.begun) if work else NOT_KNOWN
             if isinstance(texts, str):
                 context.dropped[texts] += 1
                 continue

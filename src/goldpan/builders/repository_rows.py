@@ -118,7 +118,7 @@ class RepositoryRows:
     count: int
     dropped: Counter[str]
     redacted: Counter[str]
-    untold: Counter[tuple[str, str]]
+    undecided: Counter[tuple[str, str]]
     """Rows that the check keeps as it cannot tell, by requirement and verdict."""
 
 
@@ -165,7 +165,7 @@ def write_rows(
     archive = Archive(workspace.raw(repo))
     duplicates = read_table(duplicates_path(workspace, profile.settings["near-duplicates"]))
     raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
-    untold = Counter[tuple[str, str]]()
+    undecided = Counter[tuple[str, str]]()
     named = _named(verdicts) if qa.REVIEW in reviews else None
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -183,12 +183,12 @@ def write_rows(
         family = recipe.family_of(request)
         batches: Iterable[pa.RecordBatch] = family.batches(rows())
         if request.check is not None:
-            batches = request.check.kept(batches, dropped, untold)
+            batches = request.check.kept(batches, dropped, undecided)
         count = write_spool(unfinished, family.spooled, batches)
     path = scratch / f"{repo.lower().replace('/', '+')}.arrow"
     publish({unfinished: path})
     source = _source(workspace, request, repo, archive)
-    return RepositoryRows(path, source, count, dropped, redacted, untold)
+    return RepositoryRows(path, source, count, dropped, redacted, undecided)
 
 
 def _source(

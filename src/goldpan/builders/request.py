@@ -13,7 +13,6 @@ import pyarrow as pa
 from goldpan.builders.label_facts import LIKELY, TIERS
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.gold import Gold
-from goldpan.datasets.manifest import Audited, not_audited
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.profile import Profile
@@ -49,19 +48,19 @@ class RowCheck:
         """The findings of dropped rows, by requirement."""
         return {name: f"goldpan audit finds {name.removeprefix(NOT)}" for name in self.requirements}
 
-    def described(self, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    def described(self, undecided: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         """Return its entry in provenance, with the rows that the audits leave open."""
         return {
             "required": list(self.requirements),
             "audits": dict(self.audits),
-            "untold": {name: dict(sorted(counts.items())) for name, counts in untold.items()},
+            "undecided": {name: dict(sorted(counts.items())) for name, counts in undecided.items()},
         }
 
     def kept(
         self,
         batches: Iterable[pa.RecordBatch],
         dropped: Counter[str],
-        untold: Counter[tuple[str, str]],
+        undecided: Counter[tuple[str, str]],
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows without findings; rows that the audits leave open are kept and counted."""
         for batch in batches:
@@ -71,7 +70,7 @@ class RowCheck:
                     dropped[found[0]] += 1
                     continue
                 places.append(place)
-                untold.update(item for item in verdicts.items() if item[1] != "not-found")
+                undecided.update(item for item in verdicts.items() if item[1] != "not-found")
             yield batch.take(pa.array(places, pa.int64()))
 
 
@@ -104,8 +103,6 @@ class BuildRequest:
     """The most rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
-    audited: Callable[[Mapping[str, str]], Audited] = not_audited
-    """Returns what a stored audit of exactly the written files says, for the card."""
     execution: Execution = ONE_PROCESS
     """Where repositories are worked on."""
 

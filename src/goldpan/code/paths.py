@@ -20,12 +20,11 @@ from typing import Any
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.core.sanitize import UNDRAWN
+from goldpan.git.trees import unquoted
 
 _LETTERS = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
-_CODES = {letter: code for code, letter in _LETTERS.items()}
 _SPECIAL = re.compile(f'[{UNDRAWN}\t\n"\\\\\udc80-\udcff]')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7][0-7]))*"')
-_ESCAPE = re.compile(r'\\([abtnvfr"\\])|((?:\\[0-3][0-7][0-7])+)')
 
 
 def quote_path(path: str, *, always: bool = False) -> str:
@@ -39,7 +38,7 @@ def unquote_path(text: str) -> str:
     """Return the path that `quote_path` wrote; text that is not quoted comes back as it is."""
     if not _QUOTED.fullmatch(text):
         return text
-    return _ESCAPE.sub(_unescape, text[1:-1])
+    return unquoted(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
 
 def _escape(special: re.Match[str]) -> str:
@@ -47,13 +46,6 @@ def _escape(special: re.Match[str]) -> str:
     if letter:
         return f"\\{letter}"
     return "".join(f"\\{byte:03o}" for byte in special[0].encode("utf-8", "surrogateescape"))
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    if escape[1]:
-        return chr(_CODES[escape[1]])
-    octets = bytes(int(octet, 8) for octet in escape[2].split("\\")[1:])
-    return octets.decode("utf-8", "surrogateescape")
 
 
 _COLLECTED = re.compile(

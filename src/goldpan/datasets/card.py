@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from shutil import copy2, copytree
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -21,12 +24,12 @@ from goldpan._version import __version__
 from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.core.storage.parquet import open_file
-from goldpan.core.storage.sealed import sealed_json
-from goldpan.core.storage.workspace import write_whole
+from goldpan.core.storage.sealed import file_digest, sealed_json
+from goldpan.core.storage.workspace import replacing, write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
-from goldpan.datasets.manifest import Audited, DatasetRecord, Origin, Written
-from goldpan.datasets.provenance import BEFORE_AUDIT, PROVENANCE, is_as_recorded, read_provenance
+from goldpan.datasets.manifest import DatasetRecord, Origin, Written
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
 from goldpan.miners.journal_state import STATED
 
 CARD = "README.md"
@@ -70,38 +73,41 @@ def write_card(record: DatasetRecord) -> None:
     """Write the README.md of a dataset into its directory."""
     from huggingface_hub import DatasetCardData  # it takes long to import
 
-    written, card = record.written, record.card
     head = DatasetCardData(**_metadata(record)).to_yaml()
     text = f"---\n{head}\n---\n{_body(record)}"
-    audited = card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files})
-    text = _with_audit(text, audited.sentence)
-    (written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
-    if audited.page:
-        (written.directory / FINDINGS_PAGE).write_text(audited.page, encoding="utf-8", newline="\n")
+    (record.written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
 
 
-def state_audit(directory: Path, audited: Audited) -> None:
-    """Write an audit's findings into a finished dataset, unless its card was changed."""
+def state_audit(directory: Path, sentence: str, page: str) -> None:
+    """State an audit in a finished dataset, all or nothing, unless its card was changed.
+
+    `sentence` says how many rows are free of all findings, `page` has these with their evidence.
+    """
     provenance, path = read_provenance(directory), directory / CARD
     files = provenance["files"]
-    if CARD not in files or not path.is_file() or not is_as_recorded(path, files[CARD]):
+    if CARD not in files or not path.is_file() or file_digest(path) != files[CARD]["sha256"]:
         return
-    card = _with_audit(path.read_text(encoding="utf-8"), audited.sentence)
-    texts = {FINDINGS_PAGE: audited.page.encode(), CARD: card.encode()}
-    after = {
+    card = _with_audit(path.read_text(encoding="utf-8"), sentence)
+    texts = {FINDINGS_PAGE: page.encode(), CARD: card.encode()}
+    about = {
         name: {"sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
         for name, text in texts.items()
     }
-    # A kill between these writes leaves files that are recorded.
-    during = {
-        name: {**after[name], BEFORE_AUDIT: files[name]["sha256"]}
-        for name in texts
-        if name in files
-    }
-    write_whole(directory / PROVENANCE, sealed_json({**provenance, "files": {**files, **during}}))
-    for name, text in texts.items():
-        write_whole(directory / name, text)
-    write_whole(directory / PROVENANCE, sealed_json({**provenance, "files": {**files, **after}}))
+    texts[PROVENANCE] = sealed_json({**provenance, "files": {**files, **about}})
+    with (
+        TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as scratch,
+        replacing(directory, Path(scratch)) as building,
+    ):
+        copytree(directory, building, copy_function=_link, dirs_exist_ok=True)
+        for name, text in texts.items():
+            write_whole(building / name, text)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # the file system has no links
+        copy2(source, target)
 
 
 def published(directory: Path, repo_id: str) -> dict[str, bytes]:

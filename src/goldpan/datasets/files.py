@@ -17,7 +17,7 @@ from goldpan.core.plugins.loading import digests
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.datasets.card import CARD, FINDINGS_PAGE, write_card
+from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.compare.diff import changelog, compare_versions
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, TIER, Family, described_family
@@ -266,8 +266,7 @@ def _origins(counts: Mapping[tuple[str, str | None], int]) -> tuple[Origin, ...]
 def _write_provenance(record: DatasetRecord) -> None:
     written, extras, labels = record.written, record.extras, record.labels
     directory = written.directory
-    audited = (FINDINGS_PAGE,) if (directory / FINDINGS_PAGE).exists() else ()
-    names = (CARD, CROISSANT, *audited, *extras.files)
+    names = (CARD, CROISSANT, *extras.files)
     further = (_data_file(directory, directory / name) for name in names)
     files = {
         file.path: {"sha256": file.sha256, "bytes": file.size}

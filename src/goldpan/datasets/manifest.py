@@ -146,21 +146,6 @@ class FunnelStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
-    """The outcome of an audit, as a dataset states it; empty where there was none."""
-
-    sentence: str = ""
-    """How many rows are free of all findings, for the card."""
-    page: str = ""
-    """The findings with their evidence, as Markdown."""
-
-
-def not_audited(_files: Mapping[str, str]) -> Audited:
-    """Return the outcome of no audit."""
-    return Audited()
-
-
-@dataclass(frozen=True, slots=True)
 class CardInputs:
     """The texts of a card that the rows do not give."""
 
@@ -206,8 +191,6 @@ class CardInputs:
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
     """True where private data was searched for and made unreadable."""
-    audited: Callable[[Mapping[str, str]], Audited] = not_audited
-    """Returns the outcome of an audit of exactly these files: digests by name."""
 
 
 _MOST_NAMED = 3

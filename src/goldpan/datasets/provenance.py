@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -26,8 +26,6 @@ from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"
-BEFORE_AUDIT = "before_audit"
-"""The card's digest before an audit writes into it; only there while it does."""
 _FORMAT = 1
 _BATCH = 64
 
@@ -91,21 +89,18 @@ class Provenance:
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
 
-_MAPPINGS = ("profile", "digests", "settings", "counts", "redactions", "reviews", "pairing")
+_WHERE_ANY = ("corrections", "plugins")
+"""The members that most datasets have no use for."""
 
 
 def write_provenance(
     directory: Path, provenance: Provenance, about: Mapping[str, Any], files: Mapping[str, Any]
 ) -> None:
     """Write `provenance.json` beside the files of a dataset, with further members in `about`."""
+    plain = {item.name: getattr(provenance, item.name) for item in fields(provenance)}
     written = {
         **about,
-        "sources": [
-            {**asdict(source), "inputs": dict(source.inputs)} for source in provenance.sources
-        ],
-        **{name: dict(getattr(provenance, name)) for name in _MAPPINGS},
-        **({"corrections": dict(provenance.corrections)} if provenance.corrections else {}),
-        **({"plugins": dict(provenance.plugins)} if provenance.plugins else {}),
+        **{name: value for name, value in plain.items() if value or name not in _WHERE_ANY},
         "goldpan": {"format": _FORMAT, "version": __version__},
         "versions": {"pyarrow": pa.__version__, **provenance.versions},
         "files": dict(files),
@@ -144,14 +139,6 @@ def read_provenance(directory: Path) -> dict[str, Any]:
             "Build the dataset again with this version",
         )
     return dict(read)
-
-
-def is_as_recorded(path: Path, about: Mapping[str, Any]) -> bool:
-    """Return whether a file is as provenance records it.
-
-    While an audit writes into the card, it is recorded as it was before as well. Raises `OSError`.
-    """
-    return file_digest(path) in (about["sha256"], about.get(BEFORE_AUDIT))
 
 
 def shard_paths(directory: Path, split: str = "*") -> list[Path]:

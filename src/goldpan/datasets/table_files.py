@@ -32,7 +32,6 @@ from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import without_surrogates
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.core.storage.workspace import replacing_file
-from goldpan.miners.replies import parse_json
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -44,7 +43,7 @@ _BROKEN = (
     UnicodeError,
     EOFError,
     ValueError,
-    csv.Error,
+    OverflowError,
     zlib.error,
     tarfile.TarError,
     lzma.LZMAError,
@@ -81,7 +80,7 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
         raise FieldError(name, "is longer than 512 MiB; JSON lines may have any length")
     try:
         content = content.removeprefix(codecs.BOM_UTF8)
-        value = _exact(parse_json(content), content)
+        value = _parsed(content)
     except UnicodeDecodeError as error:
         raise FieldError(name, f"is not UTF-8 ({error.reason})") from None
     except ValueError as error:
@@ -143,11 +142,10 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                     for batch in table.iter_batches(_BATCH):
                         yield from batch.to_pylist()
             case "xlsx" | "xls":
-                rows = _sheet(path, form)
+                rows = (cells for cells in _sheet(path, form) if any(map(_is_filled, cells)))
                 names = _column_names(next(rows, ()), path)
                 for cells in rows:
-                    if any(value is not None for value in cells):
-                        yield dict(zip(names, cells, strict=False))
+                    yield dict(zip(names, cells, strict=False))
             case _ if not path.exists():
                 raise FileNotFoundError
             case _:
@@ -167,19 +165,28 @@ def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
         if line.strip():
             line = line.removeprefix(codecs.BOM_UTF8)
             try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
+                value = _parsed(line)
+            except json.JSONDecodeError as error:
                 problem = f"{error.msg}, column {error.colno}"
-                try:
-                    value = parse_json(line)  # which takes half of a surrogate pair
-                except ValueError:
-                    raise FieldError(f"line {number}", problem) from None
-            yield f"line {number}", _exact(value, line)
+                raise FieldError(f"line {number}", problem) from None
+            yield f"line {number}", value
 
 
-def _exact(value: Any, text: bytes) -> Any:
-    """Return parsed JSON, again by a parser that rounds no integer where one is that long."""
-    return without_surrogates(json.loads(text)) if _LONG_INTEGER.search(text) else value
+def _parsed(text: bytes) -> Any:
+    """Parse JSON as Python writes it: integers of any length, NaN, which is null, and half pairs.
+
+    Raises `UnicodeDecodeError` and `json.JSONDecodeError`.
+    """
+    try:
+        value = orjson.loads(text)
+        if not _LONG_INTEGER.search(text):
+            return value
+    except orjson.JSONDecodeError as error:
+        problem = error
+    try:
+        return without_surrogates(json.loads(text, parse_constant=lambda _: None))
+    except (json.JSONDecodeError, RecursionError):
+        raise problem from None
 
 
 def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:
@@ -191,13 +198,16 @@ def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:
 
 @contextlib.contextmanager
 def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
-    """Open a UTF-8 text, decompressed; errors while it is read name the file and the remedy."""
-    with (
-        _explained(path),
-        open_bytes(path) as raw,
-        io.TextIOWrapper(raw, encoding="utf-8-sig", newline=newline) as lines,
-    ):
-        yield lines
+    """Open a text, decompressed; errors while it is read name the file and the remedy.
+
+    It is in UTF-8, or in UTF-16 where its mark says so, as what Excel calls Unicode text.
+    """
+    with _explained(path), open_bytes(path) as raw:
+        marked = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        raw.seek(0)
+        encoding = "utf-16" if marked else "utf-8-sig"
+        with io.TextIOWrapper(raw, encoding=encoding, newline=newline) as lines:
+            yield lines
 
 
 @contextlib.contextmanager
@@ -254,20 +264,22 @@ def _separated(
         header, skipped = next(lines, ""), skipped + 1
     delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", header).count)
     every = (line.replace("\0", "") for line in chain([header], lines))
-    rows = csv.reader(every, delimiter=delimiter)
-    names = _column_names(next(rows, ()), path)
-    for row in filter(None, rows):
-        more = len(row) - len(names)
-        if more > 0 and unquoted in names:
-            at = names.index(unquoted)
-            row[at : at + more + 1] = [delimiter.join(row[at : at + more + 1])]
-        if len(row) != len(names):
-            raise DatasetError(
-                f"{path}, line {skipped + rows.line_num}: the row does not have the "
-                f"{len(names)} fields of the first line",
-                "Fetch the file again, or correct that line",
-            )
-        yield dict(zip(names, row, strict=True))
+    rows = csv.reader(every, delimiter=delimiter, strict=True)
+    remedy = "Fetch the file again, or correct that line"
+    try:
+        names = _column_names(next(rows, ()), path)
+        for row in filter(None, rows):
+            more = len(row) - len(names)
+            if more > 0 and unquoted in names:
+                at = names.index(unquoted)
+                row[at : at + more + 1] = [delimiter.join(row[at : at + more + 1])]
+            if len(row) != len(names):
+                count = f"the row does not have the {len(names)} fields of the first line"
+                raise DatasetError(f"{path}, line {skipped + rows.line_num}: {count}", remedy)
+            yield dict(zip(names, row, strict=True))
+    except csv.Error as error:
+        problem = f"a quote is not closed, or not doubled within a field ({error})"
+        raise DatasetError(f"{path}, line {skipped + rows.line_num}: {problem}", remedy) from None
 
 
 def _column_names(written: Iterable[Any], path: Path) -> list[str]:
@@ -290,6 +302,10 @@ def _sheet(path: Path, form: str) -> Iterator[Sequence[Any]]:
         yield from (_xlsx_rows if form == "xlsx" else _xls_rows)(library, content)
     except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+
+
+def _is_filled(cell: object) -> bool:
+    return cell not in (None, "")
 
 
 def _xlsx_rows(openpyxl: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:

@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from posixpath import normpath
 from urllib.parse import urlsplit
 
 from packaging.version import InvalidVersion, Version
@@ -115,14 +115,11 @@ def leaves(directory: Path, path: str) -> bool:
 
 def make_accessible(directory: Path) -> None:
     """Let us read and remove all below a directory, whose modes foreign code may have changed."""
-    directory.chmod(directory.stat().st_mode | stat.S_IRWXU)
-    for folder, folders, names in os.walk(directory):
-        for name in (*folders, *names):
-            path = Path(folder, name)
-            mode = path.lstat().st_mode
-            access = stat.S_IRWXU if stat.S_ISDIR(mode) else stat.S_IRUSR
-            if not stat.S_ISLNK(mode) and mode & access != access:
-                path.chmod(mode | access)
+    subprocess.run(  # noqa: S603 - chmod with our own arguments
+        ["chmod", "--recursive", "u+rwX", "--", os.fspath(directory)],  # noqa: S607
+        capture_output=True,
+        check=False,
+    )
 
 
 @contextmanager
@@ -224,13 +221,7 @@ def _addresses(clone: Path, commit: str) -> Iterator[tuple[str, str]]:
 def _repository(address: str, repo: str) -> str:
     """Return OWNER/NAME of an address; one that is relative starts at the repository's own."""
     if address.startswith(("./", "../")):
-        parts = repo.split("/")
-        for step in address.split("/"):
-            if step == "..":
-                parts = parts[:-1]
-            elif step not in ("", "."):
-                parts.append(step)
-        path = "/".join(parts)
+        path = normpath(f"{repo}/{address}")
     else:
         scp = _SCP.fullmatch(address)
         path = scp[1] if scp else urlsplit(address).path

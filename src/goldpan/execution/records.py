@@ -13,27 +13,33 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import ID_IN_JSON
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
+from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.execution.checkout import make_accessible
 from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.proof import Proof, Verdict
 from goldpan.execution.recipe import load_recipes
+
+J = TypeVar("J")
+T = TypeVar("T")
 
 
 class EndedError(Exception):
@@ -68,7 +74,7 @@ ALL_TESTS = "all_tests"
 BROKE_OFF = "broke_off"
 """The member that says that the runner fails with the fix, though no test does."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 9
+_VERSION = 10
 """Raised where the same instance and settings would give another record."""
 
 
@@ -202,6 +208,24 @@ def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
             _remove(packages)
 
 
+def run_trials(
+    workspace: WorkspaceLayout,
+    work: Callable[[J], T],
+    jobs: Sequence[J],
+    execution: Execution,
+    reporter: Reporter,
+) -> Iterator[T]:
+    """Yield the result of each job that runs tests, in order, however they are spread."""
+    with (
+        hold_verification(workspace),
+        open_engine(execution) as running,
+        reporter.task("Running tests", len(jobs)) as task,
+    ):
+        for result in running.map(work, jobs):
+            yield result
+            task.advance()
+
+
 def _remove(folder: Path) -> None:
     if folder.exists():
         make_accessible(folder)
@@ -252,9 +276,21 @@ def write_record(
         "detail": detail,
         "environment": dict(environment),
     }
-    sealed = {**plain, _SECONDS: dict(seconds), FILES: seal_files(directory, RECORD)}
-    write_whole(directory / RECORD, sealed_json(sealed))
+    keep_record(directory / RECORD, {**plain, _SECONDS: dict(seconds)})
     return TrialRecord(instance, proof, detail, _digest(plain), environment, seconds)
+
+
+def keep_record(path: Path, plain: Mapping[str, Any]) -> None:
+    """Write what came of runs, with the digests of the files beside it."""
+    files = seal_files(path.parent, path.name)
+    write_whole(path, sealed_json({**plain, FILES: files}))
+
+
+def kept_record(path: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `keep_record` wrote, empty unless it and its files are whole and `about` this."""
+    plain = stored_json(path)
+    is_whole = plain.items() >= about.items() and not changed_files(path.parent, path.name)
+    return plain if is_whole else {}
 
 
 def seal_files(directory: Path, record: str) -> dict[str, str]:

@@ -92,10 +92,10 @@ _GO_NOT_BUILT = re.compile(rb"FAIL\s+(\S+) \[(?:build|setup) failed\]")
 
 
 def _go(content: bytes) -> Iterator[Case]:
-    """Read the events of ``go test -json``; a test without an end failed.
+    """Read the events of ``go test -json``; a test without an end failed if its package did.
 
-    A package that failed though none of its tests did, as where goroutines leak, stands for itself,
-    and all its tests failed.
+    Benchmarks have none. A package that failed though none of its tests did, as where goroutines
+    leak, stands for itself, and all its tests failed.
     """
     outcomes: dict[str, Outcome] = {}
     begun: dict[str, Outcome] = {}
@@ -114,7 +114,10 @@ def _go(content: bytes) -> Iterator[Case]:
             raise ReportError(f"the report has a line that is not JSON: {error}") from None
         action, package, name = (event.get(key) for key in ("Action", "Package", "Test"))
         test = f"{package or ''}.{name}"
-        if name is None:
+        if name is None and action == "pass":
+            unended = (test for test, was in begun.items() if was == "failed")
+            begun |= {test: "passed" for test in unended if test.startswith(f"{package}.")}
+        elif name is None:
             packages += [str(package)] if action == "fail" and package else []
         elif action == "run":
             begun[test] = "failed"

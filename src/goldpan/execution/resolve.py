@@ -17,9 +17,7 @@ from goldpan.code.edits.files import apply_patch_files
 from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.core.errors import UsageError
-from goldpan.core.parallel.engine import open_engine
-from goldpan.core.storage.sealed import sealed_json, stored_json
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import leaves
@@ -27,18 +25,17 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.proof import Verdict
 from goldpan.execution.records import (
     BROKE_OFF,
-    FILES,
     EndedError,
     FixInstance,
     TrialJob,
     TrialRecord,
     TrialSettings,
-    changed_files,
-    hold_verification,
+    keep_record,
+    kept_record,
     read_record,
     record_directory,
     run_digest,
-    seal_files,
+    run_trials,
 )
 from goldpan.execution.trial import Trial, apply_or_end, open_trial
 
@@ -181,14 +178,8 @@ def resolve_all(
         else:
             job = TrialJob(workspace, instance, settings, tuple(recipes))
             waiting.append(ScoringJob(job, record, text))
-    with (
-        hold_verification(workspace),
-        open_engine(execution) as running,
-        reporter.task("Running tests", len(waiting)) as task,
-    ):
-        for resolution in running.map(resolve_answer, waiting):
-            scored[resolution.instance.id] = resolution
-            task.advance()
+    for resolution in run_trials(workspace, resolve_answer, waiting, execution, reporter):
+        scored[resolution.instance.id] = resolution
     return tuple(scored[instance.id] for instance in instances)
 
 
@@ -236,9 +227,8 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
         "outcome": resolution.outcome,
         "failed": resolution.failed,
         "restored": resolution.restored,
-        FILES: seal_files(logs, ANSWER),
     }
-    write_whole(logs / ANSWER, sealed_json(plain))
+    keep_record(logs / ANSWER, plain)
     return resolution
 
 
@@ -317,10 +307,9 @@ def _inside(testbed: Path, path: str) -> tuple[str, str]:
 
 
 def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
-    plain = stored_json(logs / ANSWER)
-    if not plain.items() >= _about(answer, digest).items() or changed_files(logs, ANSWER):
-        return None
-    if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
+    plain = kept_record(logs / ANSWER, _about(answer, digest))
+    # Where it did not build, that is the fault of no patch; the index may be back.
+    if not plain or plain["outcome"] == "does-not-build":
         return None
     lists = (tuple(plain[name]) for name in ("failed", "restored"))
     return Resolution(answer.job.instance, plain["outcome"], *lists)

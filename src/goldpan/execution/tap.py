@@ -16,6 +16,9 @@ _BEGUN = re.compile(r"( *+)# Subtest: ")
 _DIRECTIVE = re.compile(r"(?:^|\s)#\s*+(skip\w*|todo|time)\b", re.I)
 """A sign that follows no space is part of the name; Node's runner writes a backslash before it."""
 
+_DURATION = re.compile(r" in \d+ms\Z|(?<= - )\[\d+ ms\] - ")
+"""Bats and Testem write how long a test took into its name."""
+
 
 @dataclass(slots=True)
 class _Stream:
@@ -89,7 +92,7 @@ def _point(match: re.Match[str]) -> Case:
     if directive := _DIRECTIVE.search(text):
         text = text[: directive.start()]
         outcome = outcome if directive[1].lower() == "time" else "skipped"
-    return text.strip() or f"test {match[3] or ''}".strip(), outcome
+    return _DURATION.sub("", text.strip()) or f"test {match[3] or ''}".strip(), outcome
 
 
 def _adopt(streams: dict[int, _Stream], depth: int, name: str) -> bool:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
@@ -31,10 +30,10 @@ from goldpan.execution.records import (
     TrialRecord,
     TrialSettings,
     changed_files,
-    hold_verification,
     read_record,
     record_directory,
     run_digest,
+    run_trials,
     write_record,
 )
 from goldpan.execution.trial import Trial, apply_or_end, open_trial
@@ -212,14 +211,11 @@ def verify_all(
     for instance in all_instances:
         bases.setdefault(instance.repo, set()).add(instance.base_commit)
     records = []
-    with hold_verification(workspace):
-        for repo, commits in sorted(bases.items()):
-            _fetch_base_history(workspace, repo, commits, reporter, token, host)
-        with open_engine(execution) as running, reporter.task("Running tests", len(jobs)) as task:
-            for record in running.map(verify_instance, jobs):
-                reporter.note(f"{record.instance.id}: {record.proof.verdict}")
-                records.append(record)
-                task.advance()
+    for repo, commits in sorted(bases.items()):
+        _fetch_base_history(workspace, repo, commits, reporter, token, host)
+    for record in run_trials(workspace, verify_instance, jobs, execution, reporter):
+        reporter.note(f"{record.instance.id}: {record.proof.verdict}")
+        records.append(record)
     return Verification(tuple(records), isolation.name)
 
 

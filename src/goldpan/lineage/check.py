@@ -25,13 +25,14 @@ from goldpan.core.storage.archive import Repair, check_archive, repair, run_file
 from goldpan.core.storage.sealed import (
     check_inputs,
     check_outputs,
+    file_digest,
     is_sealed,
     read_json,
     verify_parquet,
 )
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.provenance import PROVENANCE, build_command, is_as_recorded, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, build_command, read_provenance
 from goldpan.evaluation.resolved import RESOLVED_FILE
 from goldpan.filters.profile import shipped_profiles
 from goldpan.git.refs import RECORD as REFS
@@ -185,7 +186,7 @@ def _folder(record: Path) -> Iterator[Checked]:
 
 def _recorded(path: Path, about: str | Mapping[str, Any], record: str) -> Iterator[Damage]:
     try:
-        if not is_as_recorded(path, {"sha256": about} if isinstance(about, str) else about):
+        if file_digest(path) != (about if isinstance(about, str) else about["sha256"]):
             yield Damage(str(path), None, f"{record} records another digest")
     except FileNotFoundError:
         yield Damage(str(path), None, f"{record} names it, and it is gone")

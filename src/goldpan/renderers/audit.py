@@ -31,7 +31,7 @@ def _audited(result: AuditResult) -> Iterator[Piece]:
         wide=frozenset({"cases"}),
     )
     for count in result.findings:
-        for why, rows in count.untold.items():
+        for why, rows in count.undecided.items():
             yield f"{count.name} cannot judge {rows:,}: {why}"
     for example in result.examples:
         yield f"{example.id}: {example.finding.name}: {example.finding.why}"

@@ -30,7 +30,7 @@ def _built(result: BuildResult) -> Iterator[Piece]:
             yield f"  {number:,} without an example: {reason}{why}"
     for reason, number in flagged.items():
         yield f"  {number:,} of {count(looked_at, 'row')} left out: {reason}"
-    for name, verdicts in result.untold.items():
+    for name, verdicts in result.undecided.items():
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         yield f"  kept, though {name.removeprefix(NOT)} is not ruled out: {', '.join(counts)}"
     yield from result.tiers

@@ -12,8 +12,7 @@ from typing import Any
 import duckdb
 
 from goldpan.audit.stored_audit import StoredAudit
-from goldpan.code.patch import split_patch
-from goldpan.code.unified_diff import side_by_side
+from goldpan.code.patch import side_by_side, split_patch
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family

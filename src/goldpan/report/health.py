@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.audit.finding import DEFECTS, FindingName, share_of_judged
-from goldpan.audit.stored_audit import StoredAudit, find_audit, is_of_workspace, read_audit
+from goldpan.audit.stored_audit import StoredAudit, find_audit, is_of_workspace
 from goldpan.core.errors import GoldpanError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import markdown, state_audit
-from goldpan.datasets.manifest import Audited
 from goldpan.datasets.provenance import PROVENANCE
 
 _AROUND = 140
@@ -28,20 +27,15 @@ _MOST_FLAGGED = 1_000
 _ENDS = re.compile(r"\r\n?")
 
 
-def find_audited(workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str]) -> Audited:
-    """Return the audit of exactly these files as a dataset states it; empty without one."""
-    audit = find_audit(workspace, dataset, files)
-    return _audited(audit) if isinstance(audit, StoredAudit) else Audited()
-
-
 def state_in_dataset(workspace: WorkspaceLayout, dataset: Path) -> None:
-    """Write the results of its audit into a dataset of the workspace, if it has a card."""
-    if is_of_workspace(workspace, dataset) and (dataset / PROVENANCE).is_file():
-        state_audit(dataset, _audited(read_audit(workspace, dataset)))
+    """Write an audit of exactly these rows into a dataset of the workspace, if there is one.
 
-
-def _audited(audit: StoredAudit) -> Audited:
-    """Return an audit as a dataset states it, with evidence that may be private redacted."""
+    Evidence that may be private is redacted.
+    """
+    audit = find_audit(workspace, dataset)
+    is_ours = is_of_workspace(workspace, dataset) and (dataset / PROVENANCE).is_file()
+    if not is_ours or not isinstance(audit, StoredAudit):
+        return
     from goldpan.text.redaction import redact  # loading the detectors takes a second
 
     flagged = [
@@ -58,7 +52,7 @@ def _audited(audit: StoredAudit) -> Audited:
         left_out=len(flagged[_MOST_FLAGGED:]),
         most_spans=_MOST_ROWS,
     )
-    return Audited(audit.sentence, redact(page).text)
+    state_audit(dataset, audit.sentence, redact(page).text)
 
 
 def summarize(audit: StoredAudit | GoldpanError) -> dict[str, Any]:
@@ -73,7 +67,7 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
     findings = {row_id: row[name] for row_id, row in audit.rows.items() if name in row}
     verdicts = Counter(finding["verdict"] for finding in findings.values())
     cases = Counter(finding["case"] for finding in findings.values() if finding["case"])
-    untold = Counter(
+    undecided = Counter(
         f"{finding['why']}. {finding['remedy'] or ''}".strip()
         for finding in findings.values()
         if finding["verdict"] == "cannot-tell"
@@ -85,7 +79,7 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
         "cannot_tell": verdicts["cannot-tell"],
         "share": share_of_judged(verdicts),
         "cases": ", ".join(f"{case} {count:,}" for case, count in sorted(cases.items())),
-        "untold": untold.most_common(_MOST_REASONS),
+        "undecided": undecided.most_common(_MOST_REASONS),
         "ids": sorted(i for i, finding in findings.items() if finding["verdict"] == "found"),
     }
 

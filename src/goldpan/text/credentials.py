@@ -73,16 +73,26 @@ _SERVICE = (
 _SIGNING = (
     r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
 )
-# Prefixes by which services let their tokens be found: those of gitleaks' rules for which
-# detect-secrets has no plugin.
+# Prefixes by which services let their tokens be found: those of gitleaks' rules and of GitHub's
+# scanning for which detect-secrets has no plugin.
 _PREFIXES = (
-    *("dapi", "dckr_oat_", "dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "glsa_", "gsk_", "hvs."),
-    *("lin_api_", "NRAK-", "PMAK-", "pscale_oauth_", "pscale_pw_", "pscale_tkn_", "rubygems_"),
-    *("rk_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk_test_", "sntrys_", "sntryu_"),
-    *("xapp-", "ya29."),
+    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "CLOJARS_", "dapi", "dckr_oat_"),
+    *("dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "dt0c01.", "duffel_live_", "duffel_test_"),
+    *("EZAK", "EZTK", "fio-u-", "FLWSECK", "fm1a_", "fm1r_", "fm2_", "fo1_", "glc_", "glsa_"),
+    *("GOCSPX-", "gsk_", "HRKU-AA", "hvb.", "hvs.", "ico-", "lin_api_", "LTAI", "NRAK-", "NRII-"),
+    *("NRJS-", "ntn_", "nvapi-", "PMAK-", "pnu_", "pplx-", "pscale_oauth_", "pscale_pw_"),
+    *("pscale_tkn_", "pul-", "r8_", "rdme_", "rk_test_", "rubygems_", "sgp_", "sha256~"),
+    *("shippo_live_", "shippo_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk-or-v1-"),
+    *("sk.eyJ", "sk_test_", "sntrys_", "sntryu_", "sq0atp-", "sqp_", "squ_", "tfp_", "tgp_v1_"),
+    *("xai-", "xapp-", "xkeysib-", "xsmtpsib-", "ya29."),
 )
 _PREFIX = "|".join(map(re.escape, _PREFIXES))
-_WEBHOOK = r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/"
+_WEBHOOK = (
+    r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/|\.webhook\.office\.com/webhookb2/"
+    r"|hooks\.slack\.com/(?:workflows|triggers)/|hooks\.zapier\.com/hooks/catch/[0-9]{5,9}/"
+)
+_ENCODED_KEY = r"LS0tLS1CRUdJTi(?:BQUklW|BSU0EgUFJJV|BFQyBQUklW|BPUEVOU1NIIFBSSV|BFTkNSWVBURUQg)"
+"""The head of a private key in Base64, as in kubeconfig."""
 _BEARER = r"(?i:bearer|authorization[\"']?[:=] ?[\"']?(?:token|basic)) "
 # A login in an address. Whoever wrote it need not have escaped what stands in it: a password goes
 # on to the last @ before the path, and may hold slashes where it looks like nothing else.
@@ -115,6 +125,13 @@ _FORMATS = (
     _Format("aws-key", "A3T|ABIA|ACCA|AKIA|ASIA", AWSKeyDetector.denylist[:1], exact=True),
     _Format("azure-key", "AccountKey=", AzureStorageKeyDetector.denylist, alone=False),
     _Format(
+        "azure-key",
+        "[?&]sig=",
+        _patterns(r"[?&]sig=((?:[A-Za-z0-9+/]|%2[Bb]|%2[Ff]){42,80}(?:=|%3[Dd]))"),
+        group=1,
+        alone=False,
+    ),
+    _Format(
         "discord-token",
         r"\b[MNO][a-zA-Z0-9_-]{23,25}\.[a-zA-Z0-9_-]{6}\.",
         DiscordBotTokenDetector.denylist,
@@ -135,6 +152,7 @@ _FORMATS = (
     _Format("npm-token", "_authToken=", _patterns(r"_authToken=([A-Za-z0-9+/=_-]{30,})"), group=1),
     _Format("openai-key", "sk-", OpenAIDetector.denylist),
     _Format("openai-key", "sk-", _patterns("sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}")),
+    _Format("openai-key", "sk-", _patterns("sk-[0-9a-f]{32}"), is_random, exact=True),
     _Format("anthropic-key", "sk-ant-", _patterns("sk-ant-[A-Za-z0-9_-]{32,}")),
     _Format("pypi-token", "pypi-AgE", PypiTokenDetector.denylist, longest=1024),
     _Format("sendgrid-key", r"SG\.", SendGridDetector.denylist),
@@ -164,15 +182,29 @@ _FORMATS = (
         words=tuple(prefix.lower() for prefix in _PREFIXES),
     ),
     _Format(
-        "discord-webhook",
+        "service-token",
+        "AGE-SECRET-KEY-1",
+        _patterns("AGE-SECRET-KEY-(1[0-9A-Z]{58})"),
+        group=1,
+        words=("age-secret",),
+    ),
+    _Format(
+        "webhook",
         _WEBHOOK,
-        _patterns(_WEBHOOK + "([A-Za-z0-9_-]{60,80})"),
+        _patterns(rf"(?:{_WEBHOOK})([A-Za-z0-9_/@-]{{6,250}})"),
         group=1,
         alone=False,
-        words=("webhooks",),
+        words=("hook",),
     ),
     _Format("google-key", "AIza", _patterns("AIza[A-Za-z0-9_-]{35}"), exact=True),
     _Format("huggingface-token", "hf_", _patterns("hf_[A-Za-z0-9]{34}"), exact=True),
+    _Format(
+        "private-key",
+        _ENCODED_KEY,
+        _patterns(_ENCODED_KEY + "[A-Za-z0-9+/=]{40,}"),
+        longest=16_200,
+        alone=False,
+    ),
     _Format(
         "private-key",
         _KEY_BLOCK,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -146,9 +146,10 @@ def _is_version(text: str, match: re.Match[str]) -> bool:
     )
 
 
-EMAIL, IP_ADDRESS, SECRET = "email", "ip-address", "secret"
-_HINTS = {SECRET: SECRET_HINT, EMAIL: EMAIL_HINT, IP_ADDRESS: IP_HINT}
-KINDS = tuple(_HINTS)
+PrivateKind = Literal["secret", "email", "ip-address"]
+KINDS: tuple[PrivateKind, ...] = get_args(PrivateKind)
+SECRET, EMAIL, IP_ADDRESS = KINDS
+_HINTS = dict(zip(KINDS, (SECRET_HINT, EMAIL_HINT, IP_HINT), strict=True))
 _ASSIGNED = f"{SECRET}:assigned"
 _URL_PASSWORD = f"{SECRET}:url-password"
 _MOST_ROUNDS = 4  # real texts take one; each costs as much as the first
@@ -166,7 +167,7 @@ ALLOWED_EMAILS = (
 class PrivateRules:
     """Rules for private data: its kinds, and e-mail addresses that are not private."""
 
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[PrivateKind, ...] = KINDS
     allowed_emails: tuple[str, ...] = ALLOWED_EMAILS  # patterns of the shell's kind
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -162,7 +161,7 @@ class Build(Group):
         from goldpan.builders.request import NOT, BuildRequest
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
-        from goldpan.report.health import find_audited
+        from goldpan.report.health import state_in_dataset
 
         lab, output, since = self.lab, rows.output, rows.since
         lab.settings.trust.require("plugins")
@@ -182,11 +181,11 @@ class Build(Group):
             texts=rows.texts,
             limit=rows.limit,
             check=row_check(layout, required, recipe.family),
-            audited=partial(find_audited, lab.layout, directory),
             execution=execution.with_workers(lab.settings.processes),
             **of_questions,
         )
         built = build(layout, request, lab.reporter)
+        state_in_dataset(lab.layout, directory)
         return _dataset(lab, request.directory, built)
 
 

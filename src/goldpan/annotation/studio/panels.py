@@ -15,8 +15,7 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from lxml.html import fragment_fromstring
 
-from goldpan.code.patch import FilePatch, split_patch
-from goldpan.code.unified_diff import side_by_side
+from goldpan.code.patch import FilePatch, side_by_side, split_patch
 from goldpan.core.sanitize import line, visible
 from goldpan.text.markdown import excerpt
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.audit.finding import Finding, FindingName, Span
-from goldpan.audit.trials.trial import RerunTrial, Untold
+from goldpan.audit.trials.trial import RerunTrial, UndecidedError
 from goldpan.execution.records import Conditions, EndedError
 
 NAME: FindingName = "luck"
@@ -57,7 +57,7 @@ class Case:
     """Each with the difference."""
     times: int = 0
     """In how many of two runs they differ."""
-    untold: str = ""
+    undecided: str = ""
     """Why it cannot be told."""
 
 
@@ -73,7 +73,7 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     prefix = next((each.prefix for each in others.values() if each.prefix), ())
     first = {_TOGETHER: trial.limited(variables, prefix), **alone}
     together, *cases = (_case(trial, *one, 1) for one in first.items())
-    if together.tests or together.untold:
+    if together.tests or together.undecided:
         apart = [_case(trial, *one, 2) for one in others.items()]
         changed = any(case.tests for case in apart) or not together.tests
         cases = [*apart, *cases, *(() if changed else (together,))]
@@ -84,7 +84,7 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     if trial.trial.environment.get("isolation") != "none":
         cases.append(Case("network"))  # no run has one
     tried = {case.name for case in cases}
-    unable = (Case(name, untold=why) for name, why in _UNABLE.items() if name not in tried)
+    unable = (Case(name, undecided=why) for name, why in _UNABLE.items() if name not in tried)
     return (*cases, *unable)
 
 
@@ -115,9 +115,9 @@ def _case(trial: RerunTrial, name: str, conditions: Conditions, time: int) -> Ca
         before = trial.trial.run(f"{name}-before-{time}", trial.apply_tests, conditions)
         after = trial.trial.run(f"{name}-after-{time}", trial.apply_fix, conditions)
     except EndedError as ended:
-        return Case(name, untold=f"it exceeded a limit ({ended.detail})")
+        return Case(name, undecided=f"it exceeded a limit ({ended.detail})")
     if not after:
-        return Case(name, untold="the runner reported no test")
+        return Case(name, undecided="the runner reported no test")
     expected = trial.record.proof.fail_to_pass
     tests = [(test, "does not pass with the fix") for test in trial.failed(after)]
     tests += [(test, "passes without the fix") for test in expected if before.get(test) == "passed"]
@@ -134,10 +134,10 @@ def _again(trial: RerunTrial, first: Case, conditions: Conditions) -> Case:
 def check_again(trial: RerunTrial, failed: Sequence[str]) -> tuple[Case, ...]:
     """Run the tests with the fix once more where some failed that passed for `verify`.
 
-    Raises `Untold` where they fail again.
+    Raises `UndecidedError` where they fail again.
     """
     if still := trial.failed(trial.run_fix("after-2")):
-        raise Untold(
+        raise UndecidedError(
             f"{still[0]} does not pass with the fix any more", "Run goldpan verify with --again"
         )
     return (Case("again", tuple((test, "does not pass with the fix") for test in failed), 1),)
@@ -146,13 +146,15 @@ def check_again(trial: RerunTrial, failed: Sequence[str]) -> tuple[Case, ...]:
 def find_luck(cases: Sequence[Case], seconds: float) -> Finding:
     """Return whether the row depends on luck, and which circumstances change its verdict."""
     changing = [case for case in cases if case.tests]
-    stable = [case for case in cases if not case.tests and not case.untold]
-    untold = [f"{_CIRCUMSTANCES[case.name]}: {case.untold}" for case in cases if case.untold]
+    stable = [case for case in cases if not case.tests and not case.undecided]
+    undecided = [
+        f"{_CIRCUMSTANCES[case.name]}: {case.undecided}" for case in cases if case.undecided
+    ]
     names = ", ".join(_CIRCUMSTANCES[case.name] for case in changing or stable)
     verb = "changes" if len(changing) == 1 else "change"
     why = f"{names} {verb} what its tests say" if changing else f"stable with {names}"
-    if untold:
-        why += f"; cannot tell {'; '.join(untold)}"
+    if undecided:
+        why += f"; cannot tell {'; '.join(undecided)}"
     spans = tuple(
         Span("FAIL_TO_PASS", None, case.name, 0, 0, f"{test} {change}, {case.times} of 2 times")
         for case in changing

@@ -15,34 +15,30 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from goldpan.audit.finding import Finding, FindingName, finding_of
 from goldpan.audit.rows import Row
 from goldpan.audit.trials import luck, variants, weak_tests
-from goldpan.audit.trials.trial import RerunTrial, Untold
-from goldpan.core.errors import DamagedError, UsageError
-from goldpan.core.parallel.engine import open_engine
-from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
+from goldpan.audit.trials.trial import RerunTrial, UndecidedError
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
-    FILES,
     EndedError,
     FixInstance,
     TrialJob,
     TrialRecord,
     TrialSettings,
-    changed_files,
-    hold_verification,
     instance_of,
+    keep_record,
+    kept_record,
     read_record,
     record_directory,
     run_digest,
-    seal_files,
+    run_trials,
 )
 from goldpan.execution.trial import open_trial
 
@@ -90,7 +86,9 @@ class Reruns:
         """Return a finding on a row."""
         finding = self.by_row.get(row.id, {}).get(name)
         remedy = f"Run goldpan audit {self.dataset} --finding {name}"
-        return finding or _cannot_tell(name, Untold("its tests were not run for it", remedy))
+        return finding or _cannot_tell(
+            name, UndecidedError("its tests were not run for it", remedy)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +142,8 @@ def rerun_rows(
         findings = found.setdefault(row.id, {})
         try:
             instance, record = _verified(workspace, dataset, row)
-        except Untold as untold:
-            findings.update((name, _cannot_tell(name, untold)) for name in names)
+        except (UndecidedError, UsageError) as undecided:
+            findings.update((name, _cannot_tell(name, undecided)) for name in names)
             continue
         instances.append((row.id, instance))
         findings |= _stored(workspace, record, None)
@@ -179,37 +177,33 @@ def _run_all(
         took = sum(unit.record.seconds.values())
         verified = f"; verify took {took:,.0f} s" if took else ""
         reporter.note(f"{unit}: {expected}{verified}")
-    with (
-        hold_verification(workspace),
-        open_engine(options.execution) as running,
-        reporter.task("Running tests", len(units)) as task,
-    ):
-        for unit, findings in zip(units, running.map(rerun, units), strict=True):
-            found[str(unit)].update(findings)
-            for finding in findings.values():
-                reporter.note(f"{unit}: {finding.name}: {finding.verdict}: {finding.why}")
-            task.advance()
+    done = run_trials(workspace, rerun, units, options.execution, reporter)
+    for unit, findings in zip(units, done, strict=True):
+        found[str(unit)].update(findings)
+        for finding in findings.values():
+            reporter.note(f"{unit}: {finding.name}: {finding.verdict}: {finding.why}")
 
 
 def _verified(
     workspace: WorkspaceLayout, dataset: Path, row: Row
 ) -> tuple[FixInstance, TrialRecord]:
     if not all(row.columns.get(name) is not None for name in _COLUMNS):
-        raise Untold(
+        raise UndecidedError(
             "it is no row of the family issue-resolution, whose tests goldpan verify runs",
             "Run goldpan build issue-resolution --profile verified",
         )
-    try:
-        instance = instance_of(row.columns)
-    except UsageError as error:
-        raise Untold(error.problem, error.remedy) from None
+    instance = instance_of(row.columns)
     record = read_record(record_directory(workspace, instance), instance)
     if record is None:
-        raise Untold("it is not verified in this workspace", f"Run goldpan verify {dataset}")
+        raise UndecidedError(
+            "it is not verified in this workspace", f"Run goldpan verify {dataset}"
+        )
     if record.proof.verdict != "verified":
-        raise Untold(f"its verdict is {record.proof.verdict}", "Build with --require verified")
+        raise UndecidedError(
+            f"its verdict is {record.proof.verdict}", "Build with --require verified"
+        )
     if not workspace.clone(instance.repo).is_dir():
-        raise Untold(
+        raise UndecidedError(
             "the history of its repository is not at hand",
             f"Run goldpan clone --repo {instance.repo}",
         )
@@ -221,9 +215,9 @@ def rerun(unit: _Unit) -> Findings:
     with unit.job.workspace.scratch() as logs:
         try:
             findings, details = _examine(unit, logs)
-        except (EndedError, Untold) as ended:
-            untold = ended if isinstance(ended, Untold) else _ended(ended)
-            return {name: _cannot_tell(name, untold) for name in unit.names}
+        except (EndedError, UndecidedError) as ended:
+            undecided = ended if isinstance(ended, UndecidedError) else _ended(ended)
+            return {name: _cannot_tell(name, undecided) for name in unit.names}
         settings = _settings(unit.options)
         kept = _stored_whole(unit.job.workspace, unit.record)
         for name, finding in findings.items():
@@ -238,20 +232,15 @@ def rerun(unit: _Unit) -> Findings:
         for path in logs.iterdir():
             if not path.name.startswith("variant-"):  # many, and their results are kept
                 shutil.copyfile(path, unit.directory / path.name)
-    plain = {
-        "id": unit.job.instance.id,
-        "record": unit.record.digest,
-        "findings": kept,
-        FILES: seal_files(unit.directory, RERUNS),
-    }
-    write_whole(unit.directory / RERUNS, sealed_json(plain))
+    plain = {"id": unit.job.instance.id, "record": unit.record.digest, "findings": kept}
+    keep_record(unit.directory / RERUNS, plain)
     return findings
 
 
 def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[str, Any]]:
     """Return the findings on a row, and the runs that they rest on.
 
-    Raises `EndedError` and `Untold` where the fix itself cannot be run.
+    Raises `EndedError` and `UndecidedError` where the fix itself cannot be run.
     """
     findings: dict[FindingName, Finding] = {}
     details: dict[str, Any] = {}
@@ -268,29 +257,35 @@ def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[
                     details[name] = list(map(asdict, cases))
                     findings[name] = luck.find_luck(cases, time.monotonic() - started)
                 elif unsteady:
-                    raise Untold("its tests pass only sometimes", "Audit it with --finding luck")
+                    raise UndecidedError(
+                        "its tests pass only sometimes", "Audit it with --finding luck"
+                    )
                 else:
                     runs = weak_tests.run_variants(again, unit.options.variants, unit.options.seed)
                     details[name] = list(map(asdict, runs))
                     took = time.monotonic() - started
                     findings[name] = weak_tests.find_weak_tests(runs, len(again.tests), took)
-            except Untold as untold:
-                findings[name] = _cannot_tell(name, untold, time.monotonic() - started)
+            except UndecidedError as undecided:
+                findings[name] = _cannot_tell(name, undecided, time.monotonic() - started)
             started = time.monotonic()
     return findings, details
 
 
-def _ended(ended: EndedError) -> Untold:
+def _ended(ended: EndedError) -> UndecidedError:
     if ended.verdict == "limit-exceeded":
-        return Untold(f"its tests exceeded a limit ({ended.detail})", "Give a longer --timeout")
-    return Untold(
+        return UndecidedError(
+            f"its tests exceeded a limit ({ended.detail})", "Give a longer --timeout"
+        )
+    return UndecidedError(
         f"its environment cannot be built again ({ended.verdict})",
         "Run goldpan verify with --again, whose logs say why",
     )
 
 
-def _cannot_tell(name: FindingName, untold: Untold, seconds: float | None = None) -> Finding:
-    return Finding(name, "cannot-tell", untold.why, remedy=untold.remedy, seconds=seconds)
+def _cannot_tell(
+    name: FindingName, undecided: GoldpanError, seconds: float | None = None
+) -> Finding:
+    return Finding(name, "cannot-tell", undecided.problem, remedy=undecided.remedy, seconds=seconds)
 
 
 def _directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
@@ -319,11 +314,5 @@ def _stored(
 
 
 def _stored_whole(workspace: WorkspaceLayout, record: TrialRecord) -> dict[str, Any]:
-    directory = _directory(workspace, record.instance)
-    try:
-        plain = read_json(directory / RERUNS)
-        if plain["record"] != record.digest or changed_files(directory, RERUNS):
-            return {}
-        return dict(plain["findings"])
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
-        return {}
+    path = _directory(workspace, record.instance) / RERUNS
+    return dict(kept_record(path, {"record": record.digest}).get("findings", {}))

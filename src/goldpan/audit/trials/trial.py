@@ -9,6 +9,7 @@ from pathlib import Path
 
 from goldpan.audit.trials.variants import FixedFile, changed_blocks
 from goldpan.code.patch import split_patch
+from goldpan.core.errors import GoldpanError
 from goldpan.execution.checkout import leaves
 from goldpan.execution.proof import Run
 from goldpan.execution.records import Conditions, TrialRecord
@@ -18,12 +19,8 @@ _SECONDS, _TIMES = 5.0, 5.0
 """The time limit of a run: so many seconds, and so many times the time of the run with the fix."""
 
 
-class Untold(Exception):  # noqa: N818 - no error, but an answer
-    """The reason why a finding cannot be told, and the remedy."""
-
-    def __init__(self, why: str, remedy: str) -> None:
-        super().__init__(why, remedy)
-        self.why, self.remedy = why, remedy
+class UndecidedError(GoldpanError):
+    """A finding cannot be told of a row."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from goldpan.audit.finding import Finding, FindingName, Span, Verdict
 from goldpan.audit.trials.mutations import Kind
-from goldpan.audit.trials.trial import RerunTrial, Untold
+from goldpan.audit.trials.trial import RerunTrial, UndecidedError
 from goldpan.audit.trials.variants import FixedFile, Variant, make_variants
 from goldpan.code.languages import language_of
 from goldpan.core.proportions import wilson
@@ -47,15 +47,18 @@ class VariantRun:
 
 
 def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, ...]:
-    """Run the tests of a fix with variants of it, at most `count`; raises `Untold` without any."""
+    """Run the tests of a fix with variants of it, at most `count`.
+
+    Raises `UndecidedError` without any.
+    """
     files = [file for file in trial.fixed if _may_be_tested(trial, file.path)]
     variants = make_variants(files, count, seed)
     if not variants:
-        raise _untold(files)
+        raise _undecided(files)
 
     runs = tuple(_run(trial, number, variant) for number, variant in enumerate(variants, 1))
     if all(run.outcome == "not-built" for run in runs):
-        raise Untold("no variant of the fix can be built", _HAND)
+        raise UndecidedError("no variant of the fix can be built", _HAND)
     return runs
 
 
@@ -90,12 +93,12 @@ def _may_be_tested(trial: RerunTrial, path: str) -> bool:
     return file.name not in _PACKAGING and (is_used or not is_example)
 
 
-def _untold(files: Sequence[FixedFile]) -> Untold:
+def _undecided(files: Sequence[FixedFile]) -> UndecidedError:
     languages = [language for file in files if (language := language_of(file.path))]
     if languages and not any(language.grammar for language in languages):
         name = languages[0].name
-        return Untold(f"variants need a grammar, and there is none of {name}", _HAND)
-    return Untold("no variant of the code of the fix parses and differs from it", _HAND)
+        return UndecidedError(f"variants need a grammar, and there is none of {name}", _HAND)
+    return UndecidedError("no variant of the code of the fix parses and differs from it", _HAND)
 
 
 def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> Finding:

@@ -35,6 +35,8 @@ from goldpan.git.trees import SYMLINK
 
 _DIFF = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ )", re.M)
 _ENDS = {"crlf": "\r\n", "cr": "\r"}
+_MARK = "\ufeff"
+"""The byte-order mark, which some diffs of a file have and some have not."""
 
 
 def is_unified(patch: str) -> bool:
@@ -119,7 +121,7 @@ class _Form:
         self.diff, self.files = diff, dict(files)
         self.options = (FIX_SPACES,) if space else ()
         self.note = SPACES if space else LINE_ENDS if ends else ""
-        self._as_it_was: dict[bytes, tuple[Encoding, str]] = {}
+        self._as_it_was: dict[bytes, tuple[Encoding, str, str]] = {}
         if ends:
             self.diff = replace(diff, text=diff.text.replace(b"\r\n", b"\n"))
         for path, state in files.items():
@@ -130,9 +132,11 @@ class _Form:
             end = _ENDS.get(line_ends(state.data, encoding), "") if ends else ""
             encoding = "utf-8" if encoding == "utf-8-sig" else encoding  # its mark is a character
             text = state.data.decode(encoding)
+            mark = _MARK if choice == 0 and text.startswith(_MARK) else ""
+            text = text.removeprefix(mark)
             data = (text.replace(end, "\n") if end else text).encode()
             self.files[path] = replace(state, data=data)
-            self._as_it_was[path] = encoding, end
+            self._as_it_was[path] = encoding, end, mark
 
     def apply(self) -> dict[bytes, FileState]:
         """Return the files after, as they were before but for the change; raises `DiffError`."""
@@ -143,16 +147,15 @@ class _Form:
         old = self.diff.renames.get(path, path)
         if old not in self.files or state.mode == SYMLINK:
             return state
-        encoding, end = self._as_it_was.get(old, (None, ""))
+        encoding, end, mark = self._as_it_was.get(old, (None, "", ""))
         if encoding is None and not self.options:
             return state
         text = state.data.decode("utf-8", "surrogateescape")
         if self.options:
             before = self.files[old].data.decode("utf-8", "surrogateescape")
             text = _with_spaces(before, text)
-        return replace(
-            state, data=encode(text.replace("\n", end) if end else text, encoding or "utf-8")
-        )
+        text = mark + (text.replace("\n", end) if end else text)
+        return replace(state, data=encode(text, encoding or "utf-8"))
 
 
 def _with_spaces(before: str, after: str) -> str:

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 from rensa import RMinHash  # type: ignore[import-untyped]
 
-from goldpan.core.errors import UsageError
 from goldpan.text.markers import nfkc
 
 ALGORITHM = f"rensa RMinHash {RMinHash.ALGORITHM_VERSION}"
@@ -35,49 +36,34 @@ def signatures(
     return np.array(matrix.to_rows(), np.uint64).reshape(len(ends), length)
 
 
+Positive = Annotated[int, Ge(1)]
 _METHOD = 3
 """Raised when the same settings give other clusters than before."""
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateSettings:
-    """Settings of near-duplicate detection; raises `UsageError` where one makes no sense.
+    """Settings of near-duplicate detection.
 
     Two texts whose similarity is s meet in a band with probability 1 - (1 - s^rows)^bands: 0.990
     for s = 0.7 with the defaults, and above 0.9999 from s = 0.8 on.
     """
 
-    threshold: float = 0.7
+    threshold: Annotated[float, Gt(0), Le(1)] = 0.7
     """Jaccard similarity of the texts' sets of shingles from which on they are near duplicates."""
-    shingle_words: int = 3
+    shingle_words: Positive = 3
     min_words: int = 16
     """Shorter texts are compared for equality alone: one word more or less is another text."""
-    bands: int = 25
-    rows: int = 5
+    bands: Positive = 25
+    rows: Positive = 5
     """Hashes in a band."""
-    window: int = 32
+    window: Positive = 32
     """Texts on each side with which a text is compared in one band, however many meet there."""
-    seed: int = 1
+    seed: Annotated[int, Ge(0), Lt(2**64)] = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise UsageError(
-                f"threshold {self.threshold} of near duplicates is not a similarity",
-                "Give a number above 0 and at most 1",
-            )
-        for name in ("shingle_words", "bands", "rows", "window"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} of near duplicates is below 1", "Give at least 1")
         if self.min_words < self.shingle_words:
-            raise UsageError(
-                f"min_words {self.min_words} of near duplicates is below shingle_words "
-                f"{self.shingle_words}",
-                "Raise min_words",
-            )
-        if not 0 <= self.seed < 2**64:
-            raise UsageError(
-                f"seed {self.seed} of near duplicates is out of range", "Give 0 to 2^64 - 1"
-            )
+            raise ValueError("min_words is below shingle_words")
 
     def digest(self) -> str:
         """Return a short name of the settings, this method and the signatures' algorithm."""

@@ -8,15 +8,13 @@ from importlib import resources
 
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError
 from goldpan.core.settings.file import read_toml
 from goldpan.filters.criterion import Criterion, answer_table, query_judge
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.language import LEAST_CHARACTERS, Detected, detect_languages
 from goldpan.text.redaction import (
     ALLOWED_EMAILS,
-    KINDS,
-    SECRET,
+    PrivateKind,
     PrivateRules,
     find_private,
     may_be_private,
@@ -27,18 +25,11 @@ from goldpan.text.redaction import (
 class PrivateSettings:
     """The kinds of private data that drop an issue."""
 
-    drop: tuple[str, ...] = (SECRET,)
+    drop: tuple[PrivateKind, ...] = ("secret",)
     """Kinds that drop an issue: secret, email, ip-address. The others are not looked for here:
     what is published is redacted in any case."""
     allowed_emails: tuple[str, ...] = ALLOWED_EMAILS
     """Addresses that are nobody's, as patterns of the shell's kind."""
-
-    def __post_init__(self) -> None:
-        if strange := sorted(set(self.drop) - set(KINDS)):
-            raise UsageError(
-                f"The filter setting private.drop names {strange[0]!r}",
-                f"Choose from {', '.join(KINDS)}",
-            )
 
 
 _QUERY = "SELECT number, coalesce(comment_id::VARCHAR, source) AS place, text FROM texts"
