@@ -153,16 +153,14 @@ class Studio(AbstractContextManager["Studio"]):
                 self._sdk.organizations.invites.get_invite_link().invite_url, str
             )
 
-    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
-        """Create tasks in one transaction and return their numbers, in the same order."""
+    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> None:
+        """Create tasks in one transaction; editions for companies do it soon after."""
         with self._telling():
             imported = self._sdk.projects.import_tasks(
-                project, request=list(tasks), return_task_ids=True, request_options=_ONCE
+                project, request=list(tasks), request_options=_ONCE
             )
-            numbers = msgspec.convert(imported.task_ids, list[Number])
-            if len(numbers) != len(tasks):
-                raise ValueError(f"{len(numbers)} numbers for {len(tasks)} tasks")
-        return numbers
+            if not isinstance(imported.import_, int) and imported.task_count != len(tasks):
+                raise ValueError(f"{imported.task_count} of {len(tasks)} tasks")
 
     def tasks(self, project: int) -> Iterator[ServerTask]:
         """Yield all tasks of a project, by number."""
@@ -267,7 +265,7 @@ class Studio(AbstractContextManager["Studio"]):
             problem = f"The disk of {server} is full ({line(mask(body), 200)})"
             remedy = "Free space there and run the same command again: what is done stays done"
         elif status in (401, 403):
-            problem = f"{server} does not accept the access token"
+            problem = f"{server} does not accept the access token ({line(mask(body), 200)})"
             remedy = (
                 "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
                 "the organization allows legacy tokens"
