@@ -47,9 +47,16 @@ def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators)
     assert settings["enable_empty_annotation"] is False
     # Lists show repository, issue, pull request and title, and no HTML.
     (view,) = studio.call(0, "GET", f"/api/dm/views?project={number}")
-    shown = {f"tasks:data.{name}" for name in fix_pairs(1)[0].data()}
-    shown -= set(view["data"]["hiddenColumns"]["explore"])
-    assert shown == {f"tasks:data.{name}" for name in ("repo", "issue", "pull", "title")}
+    columns = studio.call(0, "GET", f"/api/dm/columns?project={number}")["columns"]
+    shown = {
+        f"tasks:{column['parent'] + '.' if 'parent' in column else ''}{column['id']}"
+        for column in columns
+    }
+    shown -= {"tasks:data", *view["data"]["hiddenColumns"]["explore"]}
+    assert shown == {
+        *("tasks:id", "tasks:total_annotations", "tasks:cancelled_annotations"),
+        *(f"tasks:data.{name}" for name in ("repo", "issue", "pull", "title")),
+    }
 
 
 def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators) -> None:

@@ -35,6 +35,13 @@ _PAGE_SIZE = 100
 _MOST_LOST = 20
 """Tasks, one after the other, that cannot be exported before the server counts as broken."""
 _OLDEST = (1, 21)
+_UNSEEN = (
+    *("inner_id", "completed_at", "annotators", "annotations_results", "annotations_ids"),
+    *("total_predictions", "predictions_score", "predictions_model_versions"),
+    *("predictions_results", "file_upload", "storage_filename", "created_at", "updated_at"),
+    *("updated_by", "avg_lead_time", "draft_exists"),
+)
+"""Columns of the server's own that lists do not show: others' answers, and what is empty."""
 _FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
 """How SQLite and Python tell of a disk without space."""
 
@@ -123,7 +130,7 @@ class Studio(AbstractContextManager["Studio"]):
 
         One whose description holds the key, as a push leaves that was killed, is taken up.
         """
-        columns = [f"tasks:data.{name}" for name in hidden]
+        columns = [f"tasks:{name}" for name in _UNSEEN] + [f"tasks:data.{name}" for name in hidden]
         data = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
         with self._telling():
             found = [_checked(each, ServerProject) for each in self._sdk.projects.list()]

@@ -135,6 +135,13 @@ def find_installation(
     return installation
 
 
+def end_as_by_keys() -> None:
+    """Let a service manager, or a terminal that is closed, end the program as Ctrl-C does."""
+    with suppress(ValueError):  # another thread than the first
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
+
+
 def check_port(port: int, host: str = LOCAL) -> None:
     """Raise `UsageError` for an address at which this machine cannot listen."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
