@@ -47,9 +47,9 @@ class Screen:
         part, self._seen = self.text[self._seen :], len(self.text)
         return self._process.wait(_PATIENCE), part
 
-    def kill(self) -> None:
-        """End the program without a chance to clean up."""
-        self._process.send_signal(signal.SIGKILL)
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """End the program by a signal, such as one that leaves no chance to clean up."""
+        self._process.send_signal(number)
         self._process.wait(_PATIENCE)
 
     def _read(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.evaluation.model import UnansweredError
-from goldpan.llm.exchange import GivenUpError, ModelReply, same_model, understand
+from goldpan.llm.exchange import EndpointError, GivenUpError, ModelReply, same_model, understand
 from tests.local_server import Answer
 from tests.openai_server import CUT, KEY, Body, OpenAIServer, Said, answer
 from tests.prompting import answers, ask, issues
@@ -167,6 +167,78 @@ def test_servers_that_stream_unasked_are_understood(tmp_path: Path) -> None:
 )
 def test_replies_in_other_clothes_are_read(body: bytes) -> None:
     assert understand(ModelReply(200, body), str).answer == "bug"
+
+
+FLAGGED = "Your chosen model requires moderation and your input was flagged"
+TOLD = {
+    "DeepSeek's filter": (400, {"error": {"message": "Content Exists Risk"}}, "refused"),
+    "DashScope's": (400, {"error": {"code": "data_inspection_failed"}}, "refused"),
+    "Azure's, by LiteLLM": (
+        400, {"error": {"message": "litellm.ContentPolicyViolationError", "code": "400"}}, "refused"
+    ),
+    "OpenAI's": (400, {"error": {"message": "your prompt was flagged as"}}, "refused"),
+    "OpenRouter's": (403, {"error": {"message": FLAGGED, "code": 403}}, "refused"),
+    "a limit of vLLM": (
+        400, {"message": "longer than the maximum model length of 32768"}, "context-overflow"
+    ),
+    "of Gemini": (
+        400, [{"error": {"message": "exceeds the maximum number of tokens allowed"}}],
+        "context-overflow",
+    ),
+    "of xAI": (400, {"error": "This model's maximum prompt length is 1"}, "context-overflow"),
+    "of TGI": (422, {"error": "`inputs` tokens + `max_new_tokens` must be"}, "context-overflow"),
+    "of DashScope": (400, {"message": "Range of input length should be"}, "context-overflow"),
+    "of llama.cpp": (
+        500, {"error": {"message": "Context size has been exceeded."}}, "context-overflow"
+    ),
+    "nothing written, Ollama": (
+        200, {"choices": [{"message": {"content": None}, "finish_reason": "stop"}],
+              "usage": {"prompt_tokens": 0, "completion_tokens": 0}}, "server-error",
+    ),
+    "nothing but thoughts, Gemini": (
+        200, {"choices": [{"index": 0, "finish_reason": "length"}]}, "truncated"
+    ),
+    "the form was broken, Groq": (
+        400, {"error": {"code": "json_validate_failed", "failed_generation": '{"evidence": ['}},
+        "malformed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_providers_tell_in_their_own_words_is_understood(name: str) -> None:
+    status, body, failure = TOLD[name]
+    reply = ModelReply(status, json.dumps(body).encode())
+    assert understand(reply, json.loads).failure == failure
+
+
+def test_an_answer_in_the_wrong_place_is_one() -> None:
+    """Groq sends what it could not validate, vLLM puts an answer among the thoughts."""
+    answer, prose = '{"verdict": "keep"}', 'Here it is: {"verdict": "keep"}'
+    refused = {"error": {"code": "json_validate_failed", "failed_generation": prose}}
+    assert understand(ModelReply(400, json.dumps(refused).encode()), str).answer == prose
+    for thoughts, read in ((answer, answer), (f"I could say {answer}", None)):
+        message = {"content": None, "reasoning_content": thoughts}
+        reply = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        assert understand(ModelReply(200, json.dumps(reply).encode()), str).answer == read
+
+
+def test_a_text_that_a_provider_flags_stops_no_other(tmp_path: Path) -> None:
+    error = {"error": {"message": FLAGGED, "code": 403}}
+    lab = workspace(tmp_path, 3, issue1=f"A broken pump. {QUOTE}")
+    with OpenAIServer(
+        lambda body: Answer(403, error) if "A broken pump" in prompt_text(body) else kept(body)
+    ) as server:
+        assert review(lab, server).complete
+    assert rows(lab)[1]["reason"] == "refused"
+
+
+def test_the_words_of_a_refusal_are_told(tmp_path: Path) -> None:
+    with (
+        OpenAIServer(lambda _: Answer(404, {"error": "model 'judge' not found"})) as server,
+        pytest.raises(EndpointError, match="model 'judge' not found"),
+    ):
+        review(workspace(tmp_path), server)
 
 
 @pytest.mark.parametrize("body", [b"data: 7\n\n", b"data: {}\n\n", b"event: x\n\n", b"data: ["])

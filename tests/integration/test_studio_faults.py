@@ -148,6 +148,16 @@ def test_a_grant_that_is_none_is_told(server: Server, granted: bytes) -> None:
         studio.users()
 
 
+def test_an_import_that_the_server_does_later_is_sent(server: Server) -> None:
+    """Editions for companies answer with its number (HumanSignal/label-studio#7204)."""
+    server.behavior = says({"import": 2439745})
+    with Studio(Address(server.url, TOKEN)) as studio:
+        studio.import_tasks(1, [{"data": {}}])
+        server.behavior = says({"task_count": 1})
+        with pytest.raises(StudioError, match="1 of 2 tasks"):
+            studio.import_tasks(1, [{"data": {}}] * 2)
+
+
 def test_a_redirect_is_not_followed(server: Server) -> None:
     server.behavior = lambda got: Answer(302, b"", {"Location": "https://elsewhere.example/x"})
     with (

@@ -83,6 +83,25 @@ def test_a_pull_goes_on_after_a_server_that_broke_off(tmp_path: Path, studio: An
     assert pull(workspace, studio.server, "torn", QUIET).progress.answers == 2
 
 
+def test_a_proxy_that_takes_a_megabyte_at_most_is_no_obstacle(
+    tmp_path: Path, studio: Annotators
+) -> None:
+    """So nginx does unless told otherwise (HumanSignal/label-studio#6637)."""
+    sizes: list[int] = []
+
+    def limited(got: Asked, answer: Answer) -> Answer:
+        sizes.append(len(got.body))
+        return Answer(413) if sizes[-1] > 1_000_000 else answer
+
+    wide = [
+        replace(task, panels={name: f"{panel}{'☂' * 4_000}" for name, panel in task.panels.items()})
+        for task in fix_pairs(100)
+    ]
+    with before(studio, limited) as proxy:
+        assert push(WorkspaceLayout(tmp_path), proxy, "wide", FORM, wide, QUIET).added == 100
+    assert sum(sizes) > 3_000_000
+
+
 @contextmanager
 def own_server(installed: Path, prepared: Path, directory: Path) -> Iterator[Running]:
     if not directory.exists():

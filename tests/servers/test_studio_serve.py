@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import socket
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.serve import OWNER, Running, check_port, serve
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Line, blocks_of
+from tests.keyboard import terminal
 from tests.studio import PEOPLE, free_port
 
 
@@ -59,6 +62,21 @@ def test_a_server_to_which_annotators_sign_up(
     assert not found.exists()
     assert (directory / "accounts.json").stat().st_mode & 0o077 == 0
     assert directory.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_server_ends_with_its_command(
+    tmp_path: Path, installed: Path, prepared: Path, number: int
+) -> None:
+    """A service manager stops it, or its terminal is closed."""
+    shutil.copytree(prepared, tmp_path / "lab" / "label-studio")
+    port, variables = free_port(), {**os.environ, "GOLDPAN_LABEL_STUDIO_VENV": str(installed)}
+    words = ("annotate", "serve", "--port", str(port), "--workspace", "lab")
+    with terminal(*words, folder=tmp_path, environment=variables) as screen:
+        screen.until("annotators sign up")
+        screen.kill(number)
+        assert listening(port) == set()
+    assert not (tmp_path / "lab" / "label-studio" / "running.json").exists()
 
 
 def sign_in(run: Running, address: str, password: str) -> int:

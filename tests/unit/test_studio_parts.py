@@ -282,6 +282,7 @@ def test_a_server_needs_an_address_and_a_token(
 def test_the_environment_names_the_server_and_no_token_is_shown() -> None:
     server = find_server(None, {**TOKEN, "LABEL_STUDIO_URL": "https://x.example/studio/"})
     assert server.url == "https://x.example/studio"
+    assert find_server("http://x:8080/projects/5/data?tab=3", TOKEN).url == "http://x:8080"
     assert server.token not in repr(server)
 
 

@@ -53,6 +53,7 @@ DISTRIBUTION = "goldpan-mining"
 EXTRAS = {
     "accelerate": "training",
     "autorank": "statistics",
+    "chompjs": "review",
     "deepspeed": "training",
     "ijson": "annotate",
     "krippendorff": "annotate",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from json import JSONDecoder
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+from goldpan.core.imports import load
 
-READING = 2
+READING = 3
 """Raised where a stored reply is read otherwise than before."""
 
 _NAME = (
@@ -79,19 +80,13 @@ def _marks(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 _QUOTED = tuple((sign, sign) for sign in "\"'`")
 _FAILURES = 1_000
-_LONGEST = 20_000
-"""Characters of an object in other notation than JSON's."""
-_TOKEN = re.compile(
-    r"""\\.|"[^"\\]*(?:\\.[^"\\]*)*"|(?<=[\[{,:])\s*'[^'\\]*(?:\\.[^'\\]*)*'(?=\s*[\]},:])|[{}]""",
-    re.DOTALL,
-)
 
 
 def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects that stand in a text, by themselves, in prose or in a fence.
 
     After them come those that are written almost so: with single quotes, names without quotes or
-    commas at the end, as YAML allows it. A key that is given two values has none.
+    commas at the end. A key that is given two values has none.
     """
     found: list[dict[str, Any]] = []
     others: list[str] = []
@@ -111,56 +106,23 @@ def find_objects(text: str) -> list[dict[str, Any]]:
 
 
 def _almost(text: str) -> Iterator[dict[str, Any]]:
-    failures = 0
-    for start, end in _braced(text):
-        if end - start > _LONGEST or failures == _FAILURES:
-            continue
-        try:
-            found = yaml.load(_CLOSE_COLON.sub(r"\1: ", text[start:end]), _Loader)  # noqa: S506 - a safe loader
-        except (yaml.YAMLError, ValueError, RecursionError):
-            failures += 1
-            continue
-        if isinstance(found, dict):
-            yield found
+    parse = load("chompjs", "Reading the answers of models").parse_js_objects
+    with suppress(ValueError, RecursionError):
+        for value in parse(text, loader_kwargs=_OPTIONS):
+            found = value if isinstance(value, list) else [value]
+            yield from (each for each in found if isinstance(each, dict))
 
 
-def _braced(text: str) -> list[tuple[int, int]]:
-    """Return the outermost balanced braces of a text, in order."""
-    opened: list[int] = []
-    spans: list[tuple[int, int]] = []
-    token = _BRACE.search(text)
-    while token:
-        if token[0] == "{":
-            opened.append(token.start())
-        elif token[0] == "}" and opened:
-            start = opened.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, token.end()))
-        token = (_TOKEN if opened else _BRACE).search(text, token.end())
-    return spans
-
-
-_BRACE = re.compile(r"[{}]")
 _STRAIGHT = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
 
 
-def _once(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs as an object, in which a key with two values has none."""
-    found: dict[Any, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in pairs:
         found[key] = value if key not in found or found[key] == value else None
     return found
 
 
-_DECODER = JSONDecoder(object_pairs_hook=_once, strict=False)
-
-
-_CLOSE_COLON = re.compile(r"([{,]\s{0,50}\w{1,50}):(?=\S)")
-
-
-class _Loader(yaml.BaseLoader):  # type: ignore[misc]
-    """Reads every value as a text: neither a date nor `yes` becomes something else."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        return _once(self.construct_pairs(node, deep=True))
+_OPTIONS: dict[str, Any] = {"object_pairs_hook": _once, "strict": False}
+_DECODER = JSONDecoder(**_OPTIONS)

@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
-
-import orjson
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.result import count
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.answer_text import find_objects, without_thoughts
+from goldpan.llm.body import read_json
 from goldpan.llm.budget import BYTES_A_TOKEN
 from goldpan.llm.dialect import SCHEMA, Dialect
 from goldpan.llm.endpoint import Endpoint, connect
-from goldpan.llm.exchange import (
-    EndpointError,
-    ModelReply,
-    ModelRequest,
-    RequestOutcome,
-    answer_to,
-    same_model,
-    thoughts_field,
-)
+from goldpan.llm.exchange import EndpointError, ModelRequest, RequestOutcome, answer_to, same_model
 from goldpan.llm.settings import EndpointSettings
+
+Outcome = RequestOutcome[str]
 
 
 class Finding(NamedTuple):
@@ -85,10 +78,10 @@ def _examine(endpoint: Endpoint, settings: EndpointSettings) -> EndpointCheck:
     known = [entry for entry in entries if same_model(model, str(entry["id"]))]
     if entries and not known:
         findings.append(Finding("Model", "note", f"{model} is not among those it lists"))
-    context = _context(endpoint, known[0] if known else {})
-    findings += _form(endpoint, model, settings)
-    check = _speed(endpoint, model, settings, context)
-    return replace(check, findings=(*findings, *check.findings))
+    examined = _Examined(endpoint, settings, model, _context(endpoint, known[0] if known else {}))
+    findings += examined.form()
+    input_rate, output_rate = examined.speed()
+    return EndpointCheck((*findings, *examined.findings), model, input_rate, output_rate)
 
 
 def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
@@ -97,8 +90,7 @@ def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
     import openai
 
     try:
-        response = endpoint.client.get(path, cast_to=httpx2.Response)
-        found = orjson.loads(response.content)
+        found = read_json(endpoint.client.get(path, cast_to=httpx2.Response).content)
     except openai.APIStatusError as error:
         if error.status_code in (401, 403):
             raise endpoint.failure(error) from None
@@ -107,8 +99,6 @@ def _get(endpoint: Endpoint, path: str) -> dict[str, Any]:
         reason = line(mask(str(error.__cause__ or error)))
         problem = f"{endpoint.base_url} does not answer ({reason})"
         raise EndpointError(problem, "Check --base-url, and that the server is up") from None
-    except orjson.JSONDecodeError:
-        return {}
     return found if isinstance(found, dict) else {}
 
 
@@ -127,15 +117,13 @@ def _context(endpoint: Endpoint, entry: Mapping[str, Any]) -> int | None:
 
     None where the endpoint does not tell.
     """
-    places: list[Any] = [entry, entry.get("meta")]
-    if (told := _told(places)) is None:
+
+    def places() -> Iterator[Any]:
+        yield from (entry, entry.get("meta"))
         props = _get(endpoint, f"{endpoint.base_url.removesuffix('/v1')}/props")
-        told = _told([props.get("default_generation_settings")])
-    return told
+        yield props.get("default_generation_settings")
 
-
-def _told(places: list[Any]) -> int | None:
-    values = (place.get(name) for place in places if isinstance(place, dict) for name in _CONTEXT)
+    values = (place.get(name) for place in places() if isinstance(place, dict) for name in _CONTEXT)
     return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
@@ -146,105 +134,88 @@ _SCHEMA = {
     "required": ["verdict"],
     "additionalProperties": False,
 }
-
-
-def _form(endpoint: Endpoint, model: str, settings: EndpointSettings) -> Iterator[Finding]:
-    """Ask for a word outside a schema: who keeps to the schema answers otherwise."""
-    form = {"name": "answer", "strict": True, "schema": _SCHEMA}
-    extra = {SCHEMA: {"type": "json_schema", "json_schema": form}}
-    reply, outcome = _ask(endpoint, model, settings, "Greet me in one word.", 512, **extra)
-    lacks = endpoint.dialect.left_out
-    objects = find_objects(without_thoughts(outcome.text))
-    if SCHEMA in lacks:
-        yield Finding("Schema", "note", "not taken: the form of answers is told in words")
-    elif any(each.keys() == {"verdict"} and each["verdict"] in _LABELS for each in objects):
-        yield Finding("Schema", "ok", "answers keep to it")
-    else:
-        text = line(outcome.text, 60) or "nothing"
-        yield Finding("Schema", "note", f"not kept to: it says {text}", "Read answers with care")
-    if others := sorted(lacks - {SCHEMA}):
-        yield Finding("Parameters", "note", f"it does not take {', '.join(others)}")
-    thoughts = thoughts_field(reply)
-    if thoughts or without_thoughts(outcome.text) != outcome.text:
-        where = thoughts or "its text"
-        told = f"it thinks before it answers, in {where}"
-        yield Finding("Thoughts", "note", told, "Raise max_tokens, to 8000 say")
-    else:
-        yield Finding("Thoughts", "ok", "none")
-    if not outcome.usage.input:
-        yield Finding("Tokens", "note", "not counted: Goldpan estimates them from characters")
-
-
 _FEW, _MANY = 400, 4_500
 """Words of a text: of a short one, and of one that is longer than the context of many servers."""
 _WORDS = (
     "pump valve seam bolt river dam gate sluice water stone wheel mill paper index branch commit"
 )
-
-
-def _speed(
-    endpoint: Endpoint, model: str, settings: EndpointSettings, context: int | None
-) -> EndpointCheck:
-    """Let the model write and read for some seconds."""
-    reply, outcome = _ask(endpoint, model, settings, "Count from 1 to 100, in words.", 128)
-    written = outcome.usage.output or len(outcome.text) / BYTES_A_TOKEN or 1
-    output_rate = written / max(reply.seconds, 1e-6)
-    words = random.choices(_WORDS.split(), k=_FEW if context else _MANY)  # noqa: S311 - a text
-    text = f"{' '.join(words)}\nWhich word came last?"
-    reply, outcome = _ask(endpoint, model, settings, text, 16)
-    findings = [_room(settings, context, outcome)]
-    read = outcome.usage.input or len(text) / BYTES_A_TOKEN
-    seconds = reply.seconds - outcome.usage.output / output_rate
-    input_rate = read / max(seconds, reply.seconds / 10, 1e-6)
-    speed = f"{input_rate:,.0f} tokens a second read, {output_rate:,.0f} written"
-    findings.append(Finding("Speed", "ok", f"{speed}, one request at a time"))
-    return EndpointCheck(tuple(findings), model, input_rate, output_rate)
-
-
 _INSTRUCTIONS = 1_000
 """Tokens beside the texts of a request, about."""
 
 
-def _room(settings: EndpointSettings, context: int | None, outcome: RequestOutcome[str]) -> Finding:
-    """Return whether the longest texts fit."""
-    if context is None:
-        if outcome.failure == "context-overflow":
-            remedy = "Raise the context of the server, or lower max_characters"
-            return Finding("Context", "note", outcome.detail, remedy)
-        return Finding("Context", "ok", f"not told; {count(outcome.usage.input, 'token')} fit")
-    wanted = settings.max_characters // BYTES_A_TOKEN + _INSTRUCTIONS + settings.max_tokens
-    message = f"{count(context, 'token')}"
-    if context >= wanted:
-        return Finding("Context", "ok", message)
-    most = max(0, context - _INSTRUCTIONS - settings.max_tokens) * BYTES_A_TOKEN
-    told = f"{message}: longer texts are cut until they fit"
-    return Finding("Context", "note", told, f"Set max_characters={most} to cut them at once")
+@dataclass
+class _Examined:
+    """A model that is asked short questions."""
 
+    endpoint: Endpoint
+    settings: EndpointSettings
+    model: str
+    context: int | None
+    findings: list[Finding] = field(default_factory=list)
 
-def _ask(
-    endpoint: Endpoint,
-    model: str,
-    settings: EndpointSettings,
-    text: str,
-    tokens: int,
-    **extra: object,
-) -> tuple[ModelReply, RequestOutcome[str]]:
-    """Return a reply and what it says; raises `EndpointError` where it is no answer."""
-    body = {
-        "model": model,
-        "messages": [{"role": "user", "content": text}],
-        settings.limit_parameter: tokens,
-        "temperature": 0,
-        **extra,
-    }
-    request = ModelRequest("check", body)
-    reply = endpoint.ask(request)
-    outcome = answer_to(request, reply, str, settings.answers_as)
-    if not outcome.final:
-        remedy = "Check --base-url, --model and the settings"
-        raise EndpointError(
-            f"{endpoint.base_url} does not answer for {model} ({outcome.failure}: "
-            f"{outcome.detail.rstrip('.') or 'no answer'})",
-            remedy,
-        )
-    return reply, outcome
+    def ask(self, text: str, tokens: int, schema: object = None) -> tuple[float, Outcome]:
+        """Return how long an answer took and what it says; raises `EndpointError` without one."""
+        asked = replace(self.settings, max_tokens=tokens, seed=None)
+        body = asked.body(self.model, [{"role": "user", "content": text}], schema)
+        request = ModelRequest("check", body)
+        reply = self.endpoint.ask(request)
+        outcome = answer_to(request, reply, str, self.settings.answers_as)
+        if not outcome.final:
+            raise EndpointError(
+                f"{self.endpoint.base_url} does not answer for {self.model} ({outcome.failure}: "
+                f"{outcome.detail.rstrip('.') or 'no answer'})",
+                "Check --base-url, --model and the settings",
+            )
+        return reply.seconds, outcome
+
+    def form(self) -> Iterator[Finding]:
+        """Ask for a word outside a schema: who keeps to the schema answers otherwise."""
+        _, outcome = self.ask("Greet me in one word.", 512, _SCHEMA)
+        lacks = self.endpoint.dialect.left_out
+        objects = find_objects(without_thoughts(outcome.text))
+        if SCHEMA in lacks:
+            yield Finding("Schema", "note", "not taken: the form of answers is told in words")
+        elif any(each.keys() == {"verdict"} and each["verdict"] in _LABELS for each in objects):
+            yield Finding("Schema", "ok", "answers keep to it")
+        else:
+            text = line(outcome.text, 60) or "nothing"
+            yield Finding("Schema", "note", f"not kept to: it says {text}", "Read them with care")
+        if others := sorted(lacks - {SCHEMA}):
+            yield Finding("Parameters", "note", f"it does not take {', '.join(others)}")
+        if outcome.thoughts or without_thoughts(outcome.text) != outcome.text:
+            told = f"it thinks before it answers, in {outcome.thoughts or 'its text'}"
+            yield Finding("Thoughts", "note", told, "Raise max_tokens, to 8000 say")
+        else:
+            yield Finding("Thoughts", "ok", "none")
+        if not outcome.usage.input:
+            yield Finding("Tokens", "note", "not counted: Goldpan estimates them from characters")
+
+    def speed(self) -> tuple[float, float]:
+        """Let the model write and read for some seconds; return tokens a second of both."""
+        took, outcome = self.ask("Count from 1 to 100, in words.", 128)
+        written = outcome.usage.output or len(outcome.text) / BYTES_A_TOKEN or 1
+        output_rate = written / max(took, 1e-6)
+        words = random.choices(_WORDS.split(), k=_FEW if self.context else _MANY)  # noqa: S311
+        text = f"{' '.join(words)}\nWhich word came last?"
+        took, outcome = self.ask(text, 16)
+        read = outcome.usage.input or len(text) / BYTES_A_TOKEN
+        input_rate = read / max(took - outcome.usage.output / output_rate, took / 10, 1e-6)
+        told = f"{input_rate:,.0f} tokens a second read, {output_rate:,.0f} written"
+        speed = Finding("Speed", "ok", f"{told}, one request at a time")
+        self.findings += self._room(outcome), speed
+        return input_rate, output_rate
+
+    def _room(self, outcome: Outcome) -> Finding:
+        """Return whether the longest texts fit."""
+        if self.context is None:
+            if outcome.failure == "context-overflow":
+                remedy = "Raise the context of the server, or lower max_characters"
+                return Finding("Context", "note", outcome.detail, remedy)
+            return Finding("Context", "ok", f"not told; {count(outcome.usage.input, 'token')} fit")
+        beside = _INSTRUCTIONS + self.settings.max_tokens
+        message = count(self.context, "token")
+        if self.context >= self.settings.max_characters // BYTES_A_TOKEN + beside:
+            return Finding("Context", "ok", message)
+        most = max(0, self.context - beside) * BYTES_A_TOKEN
+        told = f"{message}: longer texts are cut until they fit"
+        return Finding("Context", "note", told, f"Set max_characters={most} to cut them at once")

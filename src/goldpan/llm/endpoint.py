@@ -14,7 +14,7 @@ from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.llm.dialect import Dialect
-from goldpan.llm.exchange import EndpointError, ModelReply, ModelRequest, unsupported
+from goldpan.llm.exchange import EndpointError, ModelReply, ModelRequest, understand, unsupported
 from goldpan.llm.settings import OPENAI, EndpointSettings
 
 if TYPE_CHECKING:
@@ -61,9 +61,12 @@ class Endpoint:
             response = self.client.post("/chat/completions", body=body, cast_to=httpx2.Response)
             return ModelReply(response.status_code, mask(response.content))
         except openai.APIStatusError as error:
+            reply = ModelReply(error.status_code, mask(error.response.content))
+            if understand(reply, str).failure == "refused":
+                return reply
             if error.status_code in _HOPELESS or _no_money(error):
                 raise self.failure(error) from None
-            return ModelReply(error.status_code, mask(error.response.content))
+            return reply
         except openai.APITimeoutError:
             return ModelReply(0, b"", "timeout")
         except openai.APIConnectionError as error:
@@ -72,8 +75,12 @@ class Endpoint:
 
     def failure(self, error: openai.APIError) -> EndpointError:
         """Return the error that says why the endpoint serves nobody."""
-        message = line(mask(str(error.message)))
-        status = getattr(error, "status_code", None)
+        import openai
+
+        message, status = line(mask(str(error.message))), None
+        if isinstance(error, openai.APIStatusError):
+            status = error.status_code
+            message = understand(ModelReply(status, mask(error.response.content)), str).detail
         remedy = "Check --base-url, and that the server is up"
         if status in _REDIRECTS:
             message = f"it leads elsewhere, {status}"

@@ -15,7 +15,7 @@ import orjson
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
 from goldpan.llm.answer_text import without_thoughts
-from goldpan.llm.body import read_body
+from goldpan.llm.body import read_body, read_json
 from goldpan.llm.dialect import message_of, named_parameters
 
 
@@ -74,10 +74,17 @@ FINAL: frozenset[str] = frozenset(("refused", "truncated", "malformed", "context
 """Failures that asking the same again would repeat, and pay for again."""
 
 _OVERFLOW = re.compile(
-    r"context[ _](?:length|size|window)|maximum context|exceed_context|prompt is too long"
-    r"|too many (?:input )?tokens|string_above_max_length",
+    r"context[ _](?:length|size|window)|exceed_context|(?:prompt|input) is too long"
+    r"|maximum (?:context|model length|prompt length|number of tokens)|too many (?:input )?tokens"
+    r"|string_above_max_length|`inputs` tokens|range of input length",
     re.I,
 )
+_FLAGGED = re.compile(
+    r"content[ _]?(?:filter|policy|exists risk|management policy)|data_?inspection|flagged"
+    r"|inappropriate content|responsibleai|敏感内容",
+    re.I,
+)
+"""How providers say that a text does not pass their filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,10 @@ class RequestOutcome(Generic[T_co]):
     """What was sent of the request, where that is known."""
     problem: str = ""
     """What is wrong with a text that is malformed."""
+    thoughts: str = ""
+    """The name of the field with the model's thoughts."""
+    served: str | None = None
+    """The name of the model that answered, as the endpoint tells it."""
 
     @property
     def final(self) -> bool:
@@ -143,13 +154,8 @@ def answer_to(
     if _SMALLEST_CONTEXT <= outcome.usage.input < words:
         detail = f"the endpoint read {outcome.usage.input:,} tokens of {words:,} words or more"
         return replace(outcome, answer=None, failure="context-overflow", detail=detail)
-    served = _json(reply.body).get("model")
-    names = (request.model, other_name)
-    if (
-        not isinstance(served, str)
-        or other_name == "any"
-        or any(same_model(name, served) for name in names)
-    ):
+    served, names = outcome.served, (request.model, other_name)
+    if served is None or "any" in names or any(same_model(name, served) for name in names):
         return outcome
     detail = (
         f"{line(served, 100)} answered for {request.model}; if they are the same, "
@@ -189,49 +195,56 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
         return RequestOutcome(None, reply.failure, line(_words(reply.body)), Usage())
     data = _json(reply.body)
     error, status = _error(reply.status, data)
-    if status != 200:
-        return _failed_by_http(status, error, reply.body)
-    usage = _usage(data.get("usage"))
     choice = _first(data.get("choices"))
-    message, finish = choice.get("message"), str(choice.get("finish_reason") or "").casefold()
-    refusal, content = _content(message) if isinstance(message, dict) else ("", "")
+    if isinstance(error, dict) and isinstance(error.get("failed_generation"), str):
+        choice = {"message": {"content": error["failed_generation"]}}  # Groq found it malformed
+    elif status != 200:
+        return _failed_by_http(status, error, reply.body)
+    finish = str(choice.get("finish_reason") or "").casefold()
+    told = choice.get("message")
+    message = told if isinstance(told, dict) else {}
+    refusal, content = _content(message)
+    thoughts = next((name for name in _THOUGHTS if str(message.get(name) or "").strip()), "")
+    if not content.strip() and isinstance(read_json(str(message.get(thoughts)).encode()), dict):
+        content = message[thoughts]  # vLLM puts answers there where it was told not to think
+    served = data.get("model")
+    whole: RequestOutcome[T] = RequestOutcome(
+        None,
+        None,
+        "",
+        _usage(data.get("usage")),
+        content,
+        reply.fields,
+        thoughts=thoughts,
+        served=served if isinstance(served, str) else None,
+    )
 
-    def outcome(failure: Failure, detail: str) -> RequestOutcome[T]:
-        return RequestOutcome(None, failure, line(detail), usage, content, reply.fields)
+    def failed(failure: Failure, detail: str, problem: str = "") -> RequestOutcome[T]:
+        return replace(whole, failure=failure, detail=line(detail), problem=problem)
 
     if refusal or _FILTERED.search(finish):
-        return outcome("refused", refusal or f"stopped by a content filter, {finish}")
-    if not isinstance(message, dict):
-        return outcome("server-error", f"the reply holds no message: {_words(reply.body)}")
+        return failed("refused", refusal or f"stopped by a content filter, {finish}")
+    if not isinstance(told, dict) and finish not in _TOO_LONG:
+        return failed("server-error", f"the reply holds no message: {_words(reply.body)}")
     if finish in _BROKEN:
-        return outcome("server-error", f"the endpoint broke off, {finish}: {content}")
+        return failed("server-error", f"the endpoint broke off, {finish}: {content}")
     spoken = without_thoughts(content)
     silence = ""
-    if not spoken.strip():
-        where = "its text" if content.strip() else thoughts_field(reply)
-        silence = f"only thoughts came, in {where}: raise max_tokens" if where else ""
+    if not spoken.strip() and (where := "its text" if content.strip() else thoughts):
+        silence = f"only thoughts came, in {where}: raise max_tokens"
     if finish in _TOO_LONG:
-        return outcome("truncated", silence or content)
+        return failed("truncated", silence or content)
+    if not content and not silence and _wrote_nothing(data.get("usage")):
+        return failed("server-error", "the endpoint wrote nothing")
     try:
         if silence:
             raise ValueError(silence)
-        answer = read(spoken)
+        return replace(whole, answer=read(spoken))
     except ValueError as error:
-        failed = outcome("malformed", f"{error}: {content or 'the reply is empty'}")
-        return replace(failed, problem=str(error))
-    return RequestOutcome(answer, None, "", usage, content, reply.fields)
+        return failed("malformed", f"{error}: {content or 'the reply is empty'}", str(error))
 
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-
-
-def thoughts_field(reply: ModelReply) -> str:
-    """Return the name of the field with a model's thoughts, empty where there are none."""
-    message = _first(_json(reply.body).get("choices")).get("message")
-    told = message if isinstance(message, dict) else {}
-    return next((name for name in _THOUGHTS if str(told.get(name) or "").strip()), "")
-
-
 _FILTERED = re.compile(
     r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive|spii"
 )
@@ -268,14 +281,14 @@ def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[A
     parts = (told.get("code"), told.get("type"), message_of(told) or _words(body))
     words = " ".join(str(part) for part in parts if part and part != status)
     detail = line(f"HTTP {status} {words}")
-    if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
+    if status == 429:
+        return RequestOutcome(None, "rate-limited", detail, Usage())
+    if status == 413 or _OVERFLOW.search(words):
         return RequestOutcome(None, "context-overflow", detail, Usage())
-    if "content_filter" in words or "content_policy" in words:
+    if _FLAGGED.search(words):
         return RequestOutcome(None, "refused", detail, Usage())
     if "model produced output" in words:  # as llama.cpp calls a reply that breaks the form
         return RequestOutcome(None, "malformed", detail, Usage(), problem="it broke the form")
-    if status == 429:
-        return RequestOutcome(None, "rate-limited", detail, Usage())
     if (status >= 500 and status != 501) or status in (408, 409):
         return RequestOutcome(None, "server-error", detail, Usage())
     return RequestOutcome(None, "bad-request", detail, Usage())
@@ -334,6 +347,10 @@ def _usage(reported: object) -> Usage:
     return Usage(
         _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached)
     )
+
+
+def _wrote_nothing(reported: object) -> bool:
+    return isinstance(reported, dict) and reported.get("completion_tokens") == 0
 
 
 def _count(value: object) -> int:

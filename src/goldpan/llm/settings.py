@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import Ge
 
@@ -84,6 +84,23 @@ class EndpointSettings:
             raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
         remedy = "Write it as http://127.0.0.1:8080/v1"
         check_address(self.base_url, "--base-url", remedy, "OPENAI_API_KEY")
+
+    def body(
+        self, model: str, messages: Sequence[Mapping[str, str]], schema: object = None
+    ) -> dict[str, Any]:
+        """Return a request for a chat completion, whose answer may have to follow a schema."""
+        form = {"name": "answer", "strict": True, "schema": schema}
+        optional = {
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "response_format": schema and {"type": "json_schema", "json_schema": form},
+        }
+        return {
+            "model": model,
+            "messages": messages,
+            self.limit_parameter: self.max_tokens,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
 
 S = TypeVar("S", bound=EndpointSettings)

@@ -69,7 +69,8 @@ def _progressed(result: Progress) -> Iterator[Piece]:
     skipped = f"Skipped, and needing another annotator: {result.passed_over:,}"
     yield result.passed_over and skipped
     columns = ("annotator", "answers", "skipped", "other", "doubts", "seconds")
-    yield table_of(result.annotators, *columns)
+    if result.annotators:
+        yield table_of(result.annotators, *columns)
     yield f"Annotators start at {result.page}"
 
 

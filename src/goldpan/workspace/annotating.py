@@ -202,11 +202,17 @@ class Annotate(Group):
             install: Install Label Studio first (about 1 GB).
         """
         from goldpan.annotation.studio.project import note_address
-        from goldpan.annotation.studio.serve import find_installation, serve, server_directory
+        from goldpan.annotation.studio.serve import (
+            end_as_by_keys,
+            find_installation,
+            serve,
+            server_directory,
+        )
         from goldpan.core.terminal import show
 
         layout = self.lab.layout
         installation = find_installation(os.environ, self.lab.reporter, install=install)
+        end_as_by_keys()
         with serve(installation, server_directory(layout), port, host) as running:
             note_address(layout, running.server)
             show(blocks_of(running))

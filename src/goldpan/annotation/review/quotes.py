@@ -26,6 +26,7 @@ _FEWEST_WORDS = 3  # of a passage beside an ellipsis
 _CUT_OFF = 40  # characters from which on a quote may end within a word, cut by some limit
 _WORDS_FOR_A_TYPO = 4
 _LETTERS_FOR_A_TYPO = 5
+_WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\s*(?:\[(\d{1,6})\].*|(\d{1,6})\.?)\s*", re.DOTALL)
 
 
@@ -101,20 +102,16 @@ def _find(passage: str, text: str, start: int) -> int | None:
 
 
 def _find_with_typo(passage: str, text: str, start: int) -> int | None:
-    wanted = passage.split()
+    wanted = [word.strip(_ENDS) for word in passage.split()]
     if len(wanted) < _WORDS_FOR_A_TYPO:
         return None
-    words = list(re.compile(r"\S+").finditer(text, start))
-    for first in range(len(words) - len(wanted) + 1):
-        typos = 0
-        for word, place in zip(wanted, words[first : first + len(wanted)], strict=True):
-            there = place[0]
-            if word != there and word.strip(_ENDS) != there.strip(_ENDS):
-                typos += 1 if _is_typo(word.strip(_ENDS), there.strip(_ENDS)) else 2
-            if typos > 1:
-                break
-        else:
-            return words[first + len(wanted) - 1].end()
+    words = [(word[0].strip(_ENDS), word.end()) for word in _WORD.finditer(text, start)]
+    for at in range(len(words) - len(wanted) + 1):
+        window = words[at : at + len(wanted)]
+        other = (pair for pair in zip(wanted, window, strict=True) if pair[0] != pair[1][0])
+        first, second = next(other, None), next(other, None)
+        if second is None and (first is None or _is_typo(first[0], first[1][0])):
+            return window[-1][1]
     return None
 
 

@@ -236,20 +236,9 @@ def make_request(
         sentences=len(sentences),
     )
     instructions = prompt.instructions(code=code, numbered=bool(sentences))
-    body: dict[str, Any] = {
-        "model": model,
-        "messages": [
-            {"role": "system", "content": instructions},
-            {"role": "user", "content": fenced(parts, code)},
-        ],
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": schema},
-        },
-        settings.limit_parameter: settings.max_tokens,
-    }
-    if settings.temperature is not None:
-        body["temperature"] = settings.temperature
-    if settings.seed is not None:
-        body["seed"] = settings.seed
+    messages = [
+        {"role": "system", "content": instructions},
+        {"role": "user", "content": fenced(parts, code)},
+    ]
+    body = settings.body(model, messages, schema)
     return Shown(texts, sentences), ModelRequest(prompt.label, body)

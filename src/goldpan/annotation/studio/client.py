@@ -35,6 +35,13 @@ _PAGE_SIZE = 100
 _MOST_LOST = 20
 """Tasks, one after the other, that cannot be exported before the server counts as broken."""
 _OLDEST = (1, 21)
+_UNSEEN = (
+    *("inner_id", "completed_at", "annotators", "annotations_results", "annotations_ids"),
+    *("total_predictions", "predictions_score", "predictions_model_versions"),
+    *("predictions_results", "file_upload", "storage_filename", "created_at", "updated_at"),
+    *("updated_by", "avg_lead_time", "draft_exists"),
+)
+"""Columns of the server's own that lists do not show: others' answers, and what is empty."""
 _FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
 """How SQLite and Python tell of a disk without space."""
 
@@ -123,7 +130,7 @@ class Studio(AbstractContextManager["Studio"]):
 
         One whose description holds the key, as a push leaves that was killed, is taken up.
         """
-        columns = [f"tasks:data.{name}" for name in hidden]
+        columns = [f"tasks:{name}" for name in _UNSEEN] + [f"tasks:data.{name}" for name in hidden]
         data = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
         with self._telling():
             found = [_checked(each, ServerProject) for each in self._sdk.projects.list()]
@@ -153,16 +160,14 @@ class Studio(AbstractContextManager["Studio"]):
                 self._sdk.organizations.invites.get_invite_link().invite_url, str
             )
 
-    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
-        """Create tasks in one transaction and return their numbers, in the same order."""
+    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> None:
+        """Create tasks in one transaction; editions for companies do it soon after."""
         with self._telling():
             imported = self._sdk.projects.import_tasks(
-                project, request=list(tasks), return_task_ids=True, request_options=_ONCE
+                project, request=list(tasks), request_options=_ONCE
             )
-            numbers = msgspec.convert(imported.task_ids, list[Number])
-            if len(numbers) != len(tasks):
-                raise ValueError(f"{len(numbers)} numbers for {len(tasks)} tasks")
-        return numbers
+            if not isinstance(imported.import_, int) and imported.task_count != len(tasks):
+                raise ValueError(f"{imported.task_count} of {len(tasks)} tasks")
 
     def tasks(self, project: int) -> Iterator[ServerTask]:
         """Yield all tasks of a project, by number."""
@@ -267,7 +272,7 @@ class Studio(AbstractContextManager["Studio"]):
             problem = f"The disk of {server} is full ({line(mask(body), 200)})"
             remedy = "Free space there and run the same command again: what is done stays done"
         elif status in (401, 403):
-            problem = f"{server} does not accept the access token"
+            problem = f"{server} does not accept the access token ({line(mask(body), 200)})"
             remedy = (
                 "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
                 "the organization allows legacy tokens"

@@ -123,7 +123,8 @@ def read_selection(project: Project) -> SuspectSelection | None:
 
 
 _MOST_TASKS = 250
-_MOST_BYTES = 8_000_000
+_MOST_BYTES = 750_000
+"""Of panels in one import: proxies take a megabyte unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +225,10 @@ def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
     batch: list[StudioTask] = []
     size = 0
     for task in tasks:
-        batch.append(task)
-        size += sum(len(panel) for panel in task.panels.values())
-        if len(batch) >= _MOST_TASKS or size >= _MOST_BYTES:
+        more = sum(len(panel.encode()) for panel in task.panels.values())
+        if batch and (len(batch) == _MOST_TASKS or size + more > _MOST_BYTES):
             yield batch
             batch, size = [], 0
+        batch.append(task)
+        size += more
     yield batch

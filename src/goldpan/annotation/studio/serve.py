@@ -37,6 +37,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, writ
 from goldpan.core.terminal import Reporter
 
 _FOLDER, _FILE = "label-studio", "running.json"
+_BEHIND = re.compile(r"/(?:projects|user|organization|api)(?:/.*)?$")
+"""What stands behind the server's address where a page of it was copied."""
 
 
 def server_directory(workspace: WorkspaceLayout) -> Path:
@@ -52,7 +54,7 @@ def find_server(
     Without either it is the one that `serve` runs for the workspace. Raises `UsageError` where
     there is none, or it is wrong.
     """
-    address = url or environment.get("LABEL_STUDIO_URL")
+    address = _BEHIND.sub("", url or environment.get("LABEL_STUDIO_URL") or "")
     if not address and workspace is not None:
         with suppress(OSError, msgspec.DecodeError):  # none runs, or it was killed
             stored = (server_directory(workspace) / _FILE).read_bytes()
@@ -131,6 +133,13 @@ def find_installation(
             "Run goldpan annotate serve --install",
         )
     return installation
+
+
+def end_as_by_keys() -> None:
+    """Let a service manager, or a terminal that is closed, end the program as Ctrl-C does."""
+    with suppress(ValueError):  # another thread than the first
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
 
 
 def check_port(port: int, host: str = LOCAL) -> None:

@@ -256,24 +256,10 @@ class Requests:
         if cuts:
             whole = sum(len(part.text) for part in shown.texts())
             shown = show_row(task, row, whole >> cuts)
-        return shown, ModelRequest(f"evaluate {task.name}", self._body(shown))
-
-    def _body(self, shown: PromptRow) -> dict[str, Any]:
-        asking = self.asking
-        body: dict[str, Any] = {
-            "model": asking.models[0],
-            "messages": self.script.messages(shown, structured=self.structured),
-            asking.limit_parameter: asking.max_tokens,
-        }
-        if self.structured:
-            wanted = answer_schema(self.script.wording)
-            schema = {"name": "answer", "strict": True, "schema": wanted}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if asking.temperature is not None:
-            body["temperature"] = asking.temperature
-        if asking.seed is not None:
-            body["seed"] = asking.seed
-        return body
+        messages = self.script.messages(shown, structured=self.structured)
+        schema = answer_schema(self.script.wording) if self.structured else None
+        body = self.asking.body(self.asking.models[0], messages, schema)
+        return shown, ModelRequest(f"evaluate {task.name}", body)
 
 
 _KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
