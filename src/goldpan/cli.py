@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shlex
 import sys
@@ -32,6 +33,7 @@ def mine_main() -> None:
 
 
 def _run(words: Sequence[str]) -> NoReturn:
+    gc.set_threshold(50_000)  # what starting makes stays, and is not worth looking through
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a locale may lack characters of GitHub's texts
             stream.reconfigure(errors="backslashreplace")

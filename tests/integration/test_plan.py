@@ -165,6 +165,27 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     assert twin.count == requests
 
 
+def test_a_changed_signal_of_a_plugin_is_told_and_pairs_anew(folder: Path, twin: Twin) -> None:
+    plugin = folder / "nuggets.py"
+    plugin.write_text(
+        "from goldpan.plugins import Rules, Signal, register\n"
+        'QUERY = "SELECT repo AS pull_repo, number AS pull, 1 AS issue FROM refs LIMIT 0"\n'
+        'register(Signal("nugget", QUERY), Rules("nuggets", ("keyword", "nugget")))\n',
+        encoding="utf-8",
+    )
+    write_plan(folder, f'[pair]\nrules = ["default", "nuggets"]\n{SMALL}')
+    used = {"GOLDPAN_PLUGINS": str(plugin)}
+    assert run(twin, folder, **used).code == 0
+    assert "Nothing to do" in run(twin, folder, **used).out
+    plugin.write_text(plugin.read_text(encoding="utf-8").replace("1 AS", "2 AS"), encoding="utf-8")
+    judged = {
+        unit["unit"]: unit
+        for unit in json.loads(run(twin, folder, "--dry-run", "--json", **used).out)
+    }
+    (why,) = judged[f"pair/{SLUICE}"]["why"]
+    assert why.startswith("setting rules nuggets.plugins.nuggets.py: ")
+
+
 def test_a_dry_run_of_a_new_workspace_shows_the_whole_plan(tmp_path: Path, twin: Twin) -> None:
     more = """
 [[dataset]]

@@ -238,10 +238,6 @@ PART = "from goldpan.plugins import *\nfrom pathlib import Path\nregister({})\n"
         ('Rules("x", ("keyword",)), Rules("x", ())', "mine.py registers the rules 'x' twice"),
         ('Rules("x", ()))\nregister(Rules("x", ())', "mine.py registers the rules 'x' twice"),
         ('Files("task", Path("gone"))', "There is no folder gone of files of the kind task"),
-        (
-            'Command("threads longest", "mine:x")',
-            "the command 'threads longest', and there is no command",
-        ),
         ('Part("rules", "x", "mine:gone")', "The rules x of the plugin mine.py failed: Attribute"),
     ],
 )

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +63,8 @@ def misuse(
             name = word.strip("-").replace("_", "-")
             known = [one.lstrip("-") for of in error.argument_collection for one in of.names]
             known += [option.replace("_", "-") for option in options]
+            from difflib import get_close_matches  # which help does without
+
             if near := get_close_matches(name, known, n=1, cutoff=_ALIKE):
                 remedy = f"{ask([f'--{near[0]}'])} {remedy}"
             elif (name := name.replace("-", "_")) in FILE_SETTINGS:

@@ -16,9 +16,8 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from goldpan._version import __version__
 from goldpan.commands.help import HelpText, misuse, refuse_empty_paths
-from goldpan.core.errors import UsageError
 from goldpan.core.log import LogFormat, is_json, start_log
-from goldpan.core.plugins.loading import added_names, find, names_of, source_of, use
+from goldpan.core.plugins.loading import added_names, find, names_of, use
 from goldpan.core.plugins.parts import (
     BUILD,
     EVALUATE,
@@ -26,6 +25,7 @@ from goldpan.core.plugins.parts import (
     LOOK,
     MINE,
     PANELS,
+    PLUGINS,
     START,
     Command,
     imported,
@@ -60,13 +60,8 @@ class BoundCommand:
     words: str
     method: Callable[..., Any] | None
     panel: str
-    about: str = ""
-    """What a group without a method says of itself."""
-
-    @property
-    def summary(self) -> str:
-        """The first line of its help."""
-        return self.about or summary_of(self.method)
+    summary: str
+    """The first line of its help."""
 
 
 def commands(lab: Workspace, first: str | None = None) -> dict[str, BoundCommand]:
@@ -135,39 +130,34 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
 
 def _commands(words: str, method: Any, panel: str) -> Iterator[BoundCommand]:
     if not isinstance(method, Methods):
-        yield BoundCommand(words, method, panel)
+        yield BoundCommand(words, method, panel, summary_of(method))
         return
     yield BoundCommand(words, None, panel, summary_of(type(method)))
     for name in vars(type(method)):
         if not name.startswith("_"):
             last = name.strip("_").replace("_", "-")
-            yield BoundCommand(f"{words} {last}", getattr(method, name), panel)
+            yield from _commands(f"{words} {last}", getattr(method, name), panel)
 
 
 def _of_plugins(
     lab: Workspace, own: Mapping[str, BoundCommand], first: str | None
 ) -> dict[str, BoundCommand]:
     """Return the commands of papers and plugins, and those of their families of datasets."""
-    names = added_names(own, "command")
-    for name in names:
+    added: dict[str, BoundCommand] = {}
+    for name in added_names(own, "command"):
         above = name.rpartition(" ")[0]
-        if above and above not in own and above not in names:
-            plugin = source_of("command", name)
-            raise UsageError(
-                f"{plugin.name if plugin else 'A plugin'} registers the command {name!r}, and "
-                f"there is no command {above!r}",
-                "Register a Command of that name, too, with what it is about",
-            )
-    added = {}
-    for name in names:
+        if above and above not in own:
+            added.setdefault(above, BoundCommand(above, None, PLUGINS, ""))
         if first is None or " " not in name or name.split()[0] == first:
             part: Command = find("command", name)
             method = MethodType(imported(part.operation), lab) if part.operation else None
-            added[name] = BoundCommand(name, method, part.panel, part.about)
+            summary = summary_of(method) if method else part.about
+            added[name] = BoundCommand(name, method, part.panel, summary)
     families = names_of("dataset") if first in (None, "build") else ()
     for family in families:
         words = f"build {family}"
-        added[words] = BoundCommand(words, recipe_method(lab.build, family), BUILD)
+        builds = recipe_method(lab.build, family)
+        added[words] = BoundCommand(words, builds, BUILD, summary_of(builds))
     return added
 
 

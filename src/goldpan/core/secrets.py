@@ -7,8 +7,6 @@ is found plain, percent-encoded, escaped as in JSON or HTML, and within any base
 
 from __future__ import annotations
 
-import html
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -82,6 +80,9 @@ def _all_spellings(secrets: frozenset[str]) -> tuple[str, ...]:
 
 
 def _spellings(secret: str) -> Iterator[str]:
+    import html  # which help does without
+    import json
+
     data = secret.encode("utf-8", "surrogatepass")
     quoted = quote(data, safe="")
     yield from (secret, quoted, quote(data, safe="/"), re.sub("%..", _lower, quoted))

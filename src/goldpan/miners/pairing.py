@@ -74,6 +74,10 @@ class Rules:
             )
         return [("rules", self.name, self)]
 
+    def plugins(self) -> dict[str, str]:
+        """Return the digests of the plugins that brought them and their signals."""
+        return digests(("rules", self.name), *(("signal", name) for name in self.signals))
+
 
 _OWN: Mapping[str, Rules] = {
     rules.name: rules
@@ -287,12 +291,11 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
         publish({path: workspace.pairs(repo, rules.name)})
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
-        plugins = digests(
-            ("rules", rules.name), *(("signal", signal_name) for signal_name in rules.signals)
-        )
         outputs = [workspace.pairs(repo, rules.name)]
         stage = f"pair.{rules.name}"
-        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, json_data(rules))
+        write_lineage(
+            workspace.tables(repo), stage, seals, outputs, rules.plugins(), json_data(rules)
+        )
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in pairs["signals"].to_pylist():
             for signal in signals:

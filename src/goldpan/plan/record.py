@@ -29,7 +29,7 @@ ABSENT = "absent"
 _LONGEST = 60
 State = Literal["fresh", "due", "done", "partial", "failed", "skipped"]
 """Up to date or not; how it ended: whole, in part, or not at all."""
-_OF_A_RUN = ("why", "ran", "because", "results")
+_OF_A_RUN = ("why", "ran", "because")
 """The fields of a result that its record does not keep."""
 
 
@@ -63,8 +63,6 @@ class StepResult(Result):
     """True where another run may bring what is missing."""
     repo: str = field(default="", metadata=NOT_IN_JSON)
     """The name under which a mined repository is kept: GitHub may have renamed it."""
-    results: tuple[Any, ...] = field(default=(), metadata=NOT_IN_JSON, repr=False)
-    """What its method returned."""
 
     @property
     def stops_others(self) -> bool:

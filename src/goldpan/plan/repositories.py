@@ -82,7 +82,10 @@ def pair_step(unit: Unit) -> Step:
     from goldpan.miners.pairing import find_rules
 
     names, plan, repo = unit.plan.file.rules, unit.plan, unit.repo
-    rules = {f"rules {name}": json_data(find_rules(name)) for name in names}
+    rules = {
+        f"rules {rules.name}": {**json_data(rules), "plugins": rules.plugins()}
+        for rules in map(find_rules, names)
+    }
     return Step(
         options=[{"rules": name} for name in names],
         settings={"rules": ", ".join(names), **rules},

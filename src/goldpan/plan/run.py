@@ -21,7 +21,7 @@ from goldpan.core.errors import (
 from goldpan.core.locks import hold_lock
 from goldpan.core.log import LOG
 from goldpan.core.resources import explain
-from goldpan.core.result import Result, Results
+from goldpan.core.result import Results
 from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.plan.opened import OpenPlan
@@ -215,7 +215,6 @@ class PlanRun:
             outputs=digests_of(ended.outputs, self.plan.lab.path),
             again=ended.again,
             repo=ended.repo,
-            results=tuple(one for one in results if isinstance(one, Result)),
         )
 
     @contextmanager

@@ -6,9 +6,11 @@ method is called with the table's keys, and the units that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import count
@@ -25,6 +27,9 @@ from goldpan.plan.section import (
     OfDataset,
 )
 from goldpan.plan.step import Names, Outcome, Results, Stage, Step, Unit
+
+if TYPE_CHECKING:
+    from goldpan.workspace.runs import Score
 
 
 def _import_step(unit: Unit) -> Step:
@@ -51,12 +56,15 @@ def _push_step(unit: Unit) -> Step:
 def _verify_step(unit: Unit) -> Step:
     from goldpan.execution.records import RECORD, record_directory
 
-    plan, name = unit.plan, unit.subject
+    plan, name, layout = unit.plan, unit.subject, unit.plan.lab.layout
 
     def ended(results: Results) -> Outcome:
-        records = (record for result in results for record in result.records)
-        folders = (record_directory(plan.lab.layout, record.instance) for record in records)
-        return Outcome(outputs=(folder / RECORD for folder in folders))
+        (proved,) = results
+        rows, verified = len(proved.records), proved.counts.get("verified", 0)
+        return Outcome(
+            outputs=(record_directory(layout, one.instance) / RECORD for one in proved.records),
+            summary=f"{verified:,} of {count(rows, 'fix')} proved by running their tests",
+        )
 
     return Step(
         options=[{"dataset": name}],
@@ -74,7 +82,7 @@ def _evaluate_step(unit: Unit) -> Step:
             first = found.failures[0]
             raise EvaluationError(f"No run finished: {first.problem}", first.remedy)
         outputs = [run.directory / "result.json" for run in found.runs]
-        line = count(len(found.runs), "run")
+        line = _scores_text(found.scores) or count(len(found.runs), "run")
         return Outcome(summary=line, outputs=outputs, missing=missing, again=bool(missing))
 
     return Step(
@@ -85,6 +93,17 @@ def _evaluate_step(unit: Unit) -> Step:
     )
 
 
+def _scores_text(scores: Sequence[Score]) -> str:
+    """Return the main scores of runs in a line, with their task where there are several."""
+    told = [one for one in scores if one.value is not None]
+    are_many = len({one.task for one in told}) > 1
+    return "; ".join(
+        f"{f'{task}: ' * are_many}{', '.join(f'{one.model} {one.value:.2f}' for one in group)} "
+        f"{metric}"
+        for (task, metric), group in groupby(told, lambda one: (one.task, one.metric))
+    )
+
+
 def _compare_step(unit: Unit) -> Step:
     root, given = unit.plan.lab.path, unit.plan.file.given(unit.section)
     given = {"output": root / "comparisons" / f"{unit.subject}.html", **given}
@@ -92,7 +111,7 @@ def _compare_step(unit: Unit) -> Step:
     return Step(
         options=[{"output": given["output"]}],
         inputs=(root / "runs").rglob("result.json"),
-        ended=lambda _: Outcome(outputs=pages),
+        ended=lambda results: Outcome(outputs=pages, summary=results[0].summary[0]),
     )
 
 
@@ -125,12 +144,16 @@ def _evidence(plan: OpenPlan, dataset: str) -> Iterator[Path]:
 
 def _audit_step(unit: Unit) -> Step:
     plan, name = unit.plan, unit.subject
+
+    def ended(results: Results) -> Outcome:
+        (result,) = results
+        rows = f"{result.counts.flagged:,} of {count(result.counts.total, 'row')} may mislead"
+        return Outcome(outputs=files_below(Path(result.file).parent), summary=rows)
+
     return Step(
         options=[{"dataset": name}],
         inputs=[*plan.tables("build", dataset=name), *_evidence(plan, name)],
-        ended=lambda results: Outcome(
-            outputs=files_below(*(Path(one.file).parent for one in results))
-        ),
+        ended=ended,
     )
 
 

@@ -6,24 +6,18 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
 
-from goldpan.audit.audit import AuditResult
 from goldpan.core.imports import EXTRAS
-from goldpan.core.result import Line, Piece, Result, Table, Title, renders
+from goldpan.core.result import Line, Piece, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
-from goldpan.execution.verify import Verification
 from goldpan.plan.record import StepResult
-from goldpan.report.compared import ComparisonReport
-from goldpan.workspace.runs import Evaluation
 
 _LONGEST = 180
 """The most characters that are shown of a text."""
-R = TypeVar("R", bound=Result)
 
 
 @renders(DemoResult)
@@ -51,19 +45,17 @@ def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
     known: Mapping[str, str] = {
         "mine": _mined(result),
         "pair": f"{pairs.rows:,} pull requests matched to the issue they fix",
+        "clone": "",
         "filter": f"{issues.kept:,} of {issues.rows:,} issues and {pairs.kept:,} of "
         f"{pairs.rows:,} fixes kept, each verdict with its reason",
         "dataset": ", ".join(f"{name} {rows:,}" for name, rows in result.datasets.items()),
     }
     for stage, group in groupby(result.plan.units, lambda unit: unit.stage):
         units = list(group)
-        results = [one for unit in units for one in unit.results]
-        if stage in known:
-            yield stage, known[stage]
-        elif stage in _MADE and results:
-            yield stage, _MADE[stage](results)
-        elif stage == "review":
-            yield stage, "; ".join(unit.summary for unit in units)
+        ended = [unit for unit in units if unit.state in ("done", "partial")]
+        named = (f"{unit.subject}: " * (len(units) > 1) + unit.summary for unit in ended)
+        if made := known.get(stage, "; ".join(named)):
+            yield stage, made
         troubles = (_trouble(unit) for unit in units if unit.state not in ("done", "fresh"))
         yield from ((stage, trouble) for trouble in dict.fromkeys(troubles))
 
@@ -83,43 +75,6 @@ def _mined(result: DemoResult) -> str:
         stored.update({count.kind: count.stored for count in coverage.counts})
     missing = "nothing" if all(coverage.complete for coverage in result.coverage) else "something"
     return f"{stored['issues']:,} issues and {stored['pulls']:,} pull requests, {missing} missing"
-
-
-def _of(results: Iterable[Result], kind: type[R]) -> list[R]:
-    return [result for result in results if isinstance(result, kind)]
-
-
-def _verified(results: Sequence[Result]) -> str:
-    counts = sum((Counter(one.counts) for one in _of(results, Verification)), Counter[str]())
-    return f"{counts['verified']:,} of {counts.total():,} fixes proved by running their tests"
-
-
-def _evaluated(results: Sequence[Result]) -> str:
-    evaluations = _of(results, Evaluation)
-    scores = [one for each in evaluations for one in each.scores if one.value is not None]
-    return "; ".join(
-        f"{task}: {', '.join(f'{one.model} {one.value:.2f}' for one in group)} {metric}"
-        for (task, metric), group in groupby(scores, lambda one: (one.task, one.metric))
-    )
-
-
-def _compared(results: Sequence[Result]) -> str:
-    return "; ".join(one.summary[0] for one in _of(results, ComparisonReport))
-
-
-def _audited(results: Sequence[Result]) -> str:
-    counts = [(Path(one.dataset).name, one.counts) for one in _of(results, AuditResult)]
-    told = (f"{name} {count.flagged:,} of {count.total:,}" for name, count in counts)
-    return f"rows that may mislead: {', '.join(told)}"
-
-
-_MADE: Mapping[str, Callable[[Sequence[Result]], str]] = {
-    "verify": _verified,
-    "evaluate": _evaluated,
-    "compare": _compared,
-    "audit": _audited,
-}
-"""What stages made, in words, by their results."""
 
 
 def _program() -> str:

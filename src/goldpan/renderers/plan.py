@@ -49,11 +49,6 @@ def _troubles(result: PlanResult) -> Iterator[Piece]:
     yield from first_lines(lines, _MOST, ": --json lists them")
 
 
-@renders(StepResult)
-def _unit_line(result: StepResult) -> Iterator[Piece]:
-    yield f"{result.unit} {result.state}: {named(result.why) or result.trouble}"
-
-
 @renders(DryRun)
 def _would_run(result: DryRun) -> Iterator[Piece]:
     due = [unit for unit in result if unit.why]

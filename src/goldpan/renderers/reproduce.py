@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from goldpan.core.result import Line, Piece, Table, Title, count, renders
+from goldpan.core.result import Line, Piece, Table, Title, count, renders, table_of
 from goldpan.reproduce.cells import STATES, Cell, TableResult
 from goldpan.reproduce.recipe import SourceFile, Value
 from goldpan.reproduce.result import NAME, RecipeSummary, Reproduced
@@ -78,9 +78,9 @@ def _beside_print(table: TableResult) -> Table:
     return Table(("row", "column", "paper", "here", "state", "verdict"), cells)
 
 
-@renders(RecipeSummary)
-def _summary(result: RecipeSummary) -> Iterator[Piece]:
-    yield f"{result.name}: {result.title} (tables {', '.join(result.tables)})"
+@renders(list[RecipeSummary])
+def _listed(results: Sequence[RecipeSummary]) -> Iterator[Piece]:
+    yield table_of(results, "name", "title", "tables")
 
 
 def _counted(tables: Sequence[TableResult]) -> str:

@@ -77,7 +77,9 @@ class Annotate(Group):
         from goldpan.datasets.tasks.data import task_directory
 
         layout = self.lab.layout
-        known = self._task(task, suspects)
+        if task is None and suspects is not None:
+            raise UsageError("--suspects needs a task", "Give --task with --suspects")
+        known = None if task is None else self.lab.find_task(task)
         if form is None and known is None:
             raise UsageError("There is neither a form nor a task", "Give --form or --task")
         if dataset is None and known is None:
@@ -222,14 +224,6 @@ class Annotate(Group):
         from goldpan.annotation.studio.serve import find_server
 
         return find_server(url, os.environ, self.lab.layout)
-
-    def _task(self, name: str | None, suspects: int | None) -> Task | None:
-
-        if name is None:
-            if suspects is not None:
-                raise UsageError("--suspects needs a task", "Give --task with --suspects")
-            return None
-        return self.lab.find_task(name)
 
 
 def _select(

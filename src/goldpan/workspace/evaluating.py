@@ -83,7 +83,7 @@ class Evaluate(Group):
                 this machine.
             gpus: How many GPUs of one machine of a cluster a run needs.
         """
-        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs, run_on_cluster
+        from goldpan.workspace.runs import Evaluation, plan_runs, run_on_cluster
 
         self.lab.settings.trust.require("plugins")
         data, directory = self._data(several(task), suite, dataset)
@@ -100,10 +100,7 @@ class Evaluate(Group):
             by=several(by),
         )
         if dry_run:
-            return Results(
-                RunEstimate(planned.task, planned.model.name, planned.seed, planned.estimate())
-                for planned in plan
-            )
+            return Results(planned.estimate() for planned in plan)
         if execution.engine == "ray" and not any(one.estimate for one in plan.models):
             work = partial(_run_there, self.lab.path.absolute())
             common = {"protocol": protocol, "settings": settings, "ablate": ablate}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,9 @@ from goldpan.workspace.opening import OpenWorkspace
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
 
+    from goldpan.core.storage.workspace import WorkspaceLayout
+    from goldpan.core.terminal import Reporter
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -52,6 +55,14 @@ class Score:
     examples: int
     directory: Path
     """The directory of the run's predictions and other scores."""
+
+    @classmethod
+    def of(cls, run: RunRecord) -> Score:
+        """Return that of a run."""
+        main = run.scores.metric(run.scores.main)
+        low, high = (main.interval.low, main.interval.high) if main.interval else (None, None)
+        about = (run.task, run.model, run.seed, main.name, main.value, low, high)
+        return cls(*about, run.scores.examples, run.directory)
 
 
 class Evaluation(Results[RunRecord]):
@@ -95,7 +106,7 @@ class Evaluation(Results[RunRecord]):
     @property
     def scores(self) -> list[Score]:
         """Each run's main score, by which models are ranked."""
-        return [_score(run) for run in self.runs]
+        return [Score.of(run) for run in self.runs]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores as a data frame, one row per run."""
@@ -119,47 +130,32 @@ class PlannedRun:
     """A planned run: a task, a model and a seed."""
 
     workspace: OpenWorkspace
-    task: str
+    task_input: TaskInput
+    directory: Path
+    """Where its rows lie, from which a model's own columns are read."""
     model: Model
     protocol: Protocol
     seed: int
-    data: TaskData
-    directory: Path
-    """Where its rows lie, from which a model's own columns are read."""
-    task_input: TaskInput
     by: tuple[str, ...] = ()
     """Columns to score by, beside the project."""
 
     def run(self) -> RunRecord:
         """Do it, or return the finished run with the same settings."""
-        return run_once(
-            self.workspace.layout,
-            self._rows(),
-            self.model,
-            self.protocol,
-            self.seed,
-            self.workspace.reporter,
-            files=self.task_input.files,
-            ablated=self.task_input.ablated,
-            by=self.by,
-        )
+        taken = self.task_input
+        return run_once(*self._given(), files=taken.files, ablated=taken.ablated, by=self.by)
 
-    def estimate(self) -> RequestEstimate | None:
-        """Return what it would cost in money, None of models that cost none; nothing is sent."""
-        return estimate_run(
-            self.workspace.layout,
-            self._rows(),
-            self.model,
-            self.protocol,
-            self.seed,
-            self.workspace.reporter,
-        )
+    def estimate(self) -> RunEstimate:
+        """Return what it would cost in money; nothing is sent."""
+        estimate = estimate_run(*self._given())
+        return RunEstimate(self.task_input.data.task.name, self.model.name, self.seed, estimate)
 
-    def _rows(self) -> TaskData:
-        """Return the rows with the model's columns, which others than its tasks do not have."""
-        if self.model.check is not None:
-            self.model.check(self.data.task)
-        return with_columns(self.data, self.directory, self.model.columns)
+    def _given(self) -> tuple[WorkspaceLayout, TaskData, Model, Protocol, int, Reporter]:
+        """Return what a run takes; its rows have the model's columns, as no other's may."""
+        model, data, lab = self.model, self.task_input.data, self.workspace
+        if model.check is not None:
+            model.check(data.task)
+        rows = with_columns(data, self.directory, model.columns)
+        return lab.layout, rows, model, self.protocol, self.seed, lab.reporter
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +196,8 @@ class RunPlan:
             if self.hold_out is not None:
                 data, protocol = hold_groups_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                yield PlannedRun(
-                    self.workspace, name, model, protocol, seed, data, folder, task_input, by
-                )
+                taken = replace(task_input, data=data)
+                yield PlannedRun(self.workspace, taken, folder, model, protocol, seed, by)
 
 
 def plan_runs(
@@ -275,21 +270,4 @@ def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
         if not names
         else f"{data.path} is of several tasks: {', '.join(names)}",
         "Name one of goldpan tasks list, with the rows in the workspace",
-    )
-
-
-def _score(record: RunRecord) -> Score:
-    scores = record.scores
-    metric = scores.metric(scores.main)
-    interval = metric.interval
-    return Score(
-        record.task,
-        record.model,
-        record.seed,
-        metric.name,
-        metric.value,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
-        scores.examples,
-        record.directory,
     )

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
-from annotated_types import Ge
-
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register_environment
-from goldpan.core.settings.file import Source, check_address, read_toml
+from goldpan.core.settings.file import Least, Source, check_address, read_toml
 from goldpan.core.settings.trust import Trust, tokens_for, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
@@ -46,15 +44,15 @@ class FileSettings:
     """Only entries updated at or after this time."""
     include: tuple[Included, ...] = ()
     """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
-    concurrency: Annotated[int, Ge(1)] = 4
+    concurrency: Annotated[int, Least(1)] = 4
     """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
-    at_once: Annotated[int, Ge(0)] = 0
+    at_once: Annotated[int, Least(0)] = 0
     """The most repositories to mine at once; 0 is 8."""
-    retries: Annotated[int, Ge(1)] = 3
-    patience: Annotated[float, Ge(0)] = 3_600.0
+    retries: Annotated[int, Least(1)] = 3
+    patience: Annotated[float, Least(0)] = 3_600.0
     """Seconds to wait while GitHub does not answer at all."""
-    timeout: Annotated[float, Ge(0)] = 60.0
-    workers: Annotated[int, Ge(0)] = 0
+    timeout: Annotated[float, Least(0)] = 60.0
+    workers: Annotated[int, Least(0)] = 0
     plugins: tuple[Path, ...] = ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
@@ -29,6 +29,16 @@ Location = tuple[int | str, ...]
 """Where a value stands: keys of tables, and numbers in arrays."""
 _NO_TABLE = ("dataclass_type", "dict_type", "mapping_type", "model_type", "model_attributes_type")
 """Pydantic's error types for a value that should be a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The least that a number may be, for pydantic, whose own types take long to import."""
+
+    number: float
+
+    def __get_pydantic_core_schema__(self, kind: Any, schema_of: Callable[[Any], Any]) -> Any:
+        return {**schema_of(kind), "ge": self.number}
 
 
 @dataclass(frozen=True, slots=True)
