@@ -32,12 +32,10 @@ _COMMAND = re.compile(r"goldpan (?:build [\w-]+|annotate)\b")
 
 def tables_page() -> str:
     """Return the page of all tables between stages."""
-    public = [getattr(schemas, name) for name in schemas.__all__]
-    others = [
-        thing for thing in public if isinstance(thing, TableSchema) and thing not in schemas.MINED
-    ]
-    tables = ("\n\n".join(_table(schema)) for schema in (*schemas.MINED, *others))
-    return page("Tables", _TABLES, *tables)
+    tables = (thing for thing in vars(schemas).values() if isinstance(thing, TableSchema))
+    others = [table for table in tables if table not in schemas.MINED]
+    texts = ("\n\n".join(_table(schema)) for schema in (*schemas.MINED, *others))
+    return page("Tables", _TABLES, *texts)
 
 
 def _table(schema: TableSchema) -> Iterator[str]:

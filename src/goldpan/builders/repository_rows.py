@@ -42,7 +42,7 @@ from goldpan.filters.repo_view import open_repo_view
 from goldpan.filters.stored import current_verdicts, inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.journal import sources_in
+from goldpan.miners.journal import sources
 from goldpan.miners.journal_state import JournalState
 from goldpan.miners.pairing import find_rules
 
@@ -164,7 +164,7 @@ def write_rows(
         verdicts = _reviewed(workspace, repo, profile, reviews, verdicts)
     archive = Archive(workspace.raw(repo))
     duplicates = read_table(duplicates_path(workspace, profile.settings["near-duplicates"]))
-    raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
+    raw, dropped, redacted = sources(archive.records), Counter[str](), Counter[str]()
     undecided = Counter[tuple[str, str]]()
     named = _named(verdicts) if qa.REVIEW in reviews else None
 

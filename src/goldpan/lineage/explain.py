@@ -13,6 +13,7 @@ import duckdb
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
 from goldpan.core.settings.config import repository_name
+from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.sealed import verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -111,7 +112,7 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
         pairs=tuple(pairs),
         verdicts=tuple(verdicts),
         ledger=tuple(ledger),
-        records=sources(workspace, repo).get(number, ()),
+        records=sources(Archive(workspace.raw(repo)).records).get(number, ()),
         discussion=next(iter(discussions), None),
     )
 

@@ -52,8 +52,8 @@ def mine_backup(
         raise _no_entry(source, backup, repo)
     names = Names(repo, _host(settings, first, source))
     with lock_repository(workspace, repo):
-        own = names.own(chain((first,), entries))
-        runs = _take(settings, workspace, own, names, backup, reporter, license)
+        found = chain((first,), entries)
+        runs = _take(settings, workspace, found, names, backup, reporter, license)
     return measure_coverage(workspace, repo, runs)
 
 
@@ -86,6 +86,7 @@ def _take(
         whole, halves = set[int](), set[int]()
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             for entry in entries:
+                names.note(entry)
                 (halves if entry.about.is_half else whole).add(entry.about.number)
                 _keep(journal, names, entry)
                 task.advance(entry.bytes_read // _MB - task.done)
@@ -203,12 +204,6 @@ class Names:
         self._unlike: defaultdict[str, set[str]] = defaultdict(set)
         self._newest: dict[str, BackupEntry] = {}  # pull requests that tell of their repository
 
-    def own(self, entries: Iterator[BackupEntry]) -> Iterator[BackupEntry]:
-        """Pass entries on; raises `UsageError` for one of another host."""
-        for entry in entries:
-            self._note(entry)
-            yield entry
-
     def other(self, place: Place) -> str | None:
         """Return the name that an entry shows if it is not the repository's."""
         return place.repo if place.repo and place.repo.lower() != self.repo.lower() else None
@@ -231,7 +226,8 @@ class Names:
             return repository
         return {**repository, "full_name": self.repo}
 
-    def _note(self, entry: BackupEntry) -> None:
+    def note(self, entry: BackupEntry) -> None:
+        """Learn the names that an entry shows; raises `UsageError` for one of another host."""
         place, number = entry.about.place, entry.about.number
         if place.host not in (None, self.host):
             raise UsageError(

@@ -180,13 +180,8 @@ def git_host(workspace: WorkspaceLayout, repo: str) -> str | None:
     return JournalState(Archive(workspace.raw(repo)).records).git_host
 
 
-def sources(workspace: WorkspaceLayout, repo: str) -> Mapping[int, tuple[str, ...]]:
-    """Return the names of the replies by entry number, as ``run-0001.zst@OFFSET``, in order."""
-    return sources_in(Archive(workspace.raw(repo)).records)
-
-
-def sources_in(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
-    """Return the same of an archive's records."""
+def sources(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
+    """Return the names of replies by entry number, as ``run-0001.zst@OFFSET``, in order."""
     sources_of: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for record in records:
         for number in _numbers(record):

@@ -331,11 +331,6 @@ class Facts:
     """Names that the repository had, each with the one that it has now; case does not count."""
 
 
-def link_hosts(host: str) -> tuple[str, ...]:
-    """Return the hosts that links in texts may name, given the repository's."""
-    return tuple(dict.fromkeys((host, "github.com")))
-
-
 def read_facts(state: JournalState) -> Facts | None:
     """Read the newest facts of a repository; None where there are none."""
     newest = state.repository
@@ -351,7 +346,8 @@ def read_facts(state: JournalState) -> Facts | None:
     repo = str(row["repo"])
     spellings = {old.lower(): old for old in sorted(state.former) if old.lower() != repo.lower()}
     spelling_of = dict.fromkeys(sorted(spellings.values()), repo)
-    return Facts(repo, link_hosts(plan["host"]), row, spelling_of)
+    hosts = tuple(dict.fromkeys((plan["host"], "github.com")))
+    return Facts(repo, hosts, row, spelling_of)
 
 
 def facts_row(data: Any) -> dict[str, Any]:

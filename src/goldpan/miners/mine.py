@@ -47,8 +47,7 @@ T = TypeVar("T")
 class Turns:
     """Lets one repository at a time make its tables, and each be mined under one name at a time."""
 
-    def __init__(self, *, alone: bool = False) -> None:
-        self._alone = alone
+    def __init__(self) -> None:
         self._tables = asyncio.Lock()
         self._repositories: dict[str, asyncio.Lock] = {}
 
@@ -61,8 +60,6 @@ class Turns:
 
         A task that is stopped waits for it all the same: `make` writes files under a lock.
         """
-        if self._alone:
-            return make()
         async with self._tables:
             future = asyncio.ensure_future(asyncio.to_thread(make))
             try:
@@ -131,7 +128,7 @@ def mine(
     async def ask() -> MineResult:
         async with connect(settings, reporter, pace) as github:
             crawl = Crawl(github, settings, reporter)
-            return await crawl.mine(repository_name(repo), license, Turns(alone=True))
+            return await crawl.mine(repository_name(repo), license, Turns())
 
     return asyncio.run(ask())
 
@@ -336,7 +333,7 @@ def mine_many(
     """
     chosen_path(settings)
     names = list({repository_name(name).lower(): name for name in names}.values())
-    turns = Turns(alone=min(len(names), repositories_at_once(settings)) == 1)
+    turns = Turns()
     outcomes: dict[str, MineResult | GoldpanError] = {}
 
     async def mine(crawl: Crawl, name: str) -> None:

@@ -11,12 +11,11 @@ import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from urllib.parse import urlsplit
 
@@ -140,18 +139,14 @@ def fetched_hours(
         max_redirects=_MOST_REDIRECTS,
         headers={"User-Agent": f"goldpan/{__version__}", "Accept-Encoding": "identity"},
     ) as http:
-        downloads = _Downloads(http, request, store, settings.retries, pace)
+        downloads = _Downloads(http, request, store, settings.retries, pace, note)
         try:
             while True:
                 for hour in islice(remaining, 2 * settings.concurrency + 1 - len(waiting)):
                     waiting.append(pool.submit(downloads.fetch, hour))
                 if not waiting:
                     return
-                unit = waiting.popleft()
-                while not wait((unit,), timeout=1.0).done:
-                    while not downloads.notes.empty():  # of the other threads
-                        note(downloads.notes.get())
-                yield unit.result()
+                yield waiting.popleft().result()
         finally:
             downloads.is_over.set()
             pool.shutdown(cancel_futures=True)
@@ -166,7 +161,7 @@ class _Downloads:
     store: ArchiveStore
     retries: int
     pace: Pace
-    notes: SimpleQueue[str] = field(default_factory=SimpleQueue)
+    note: Callable[[str], None]
     is_over: Event = field(default_factory=Event)
     failed: int = 0
     """How many hours in a row could not be fetched."""
@@ -213,7 +208,7 @@ class _Downloads:
                 pause = max(pause, min(failure.after, _LONGEST_WAIT))
                 if pause > _SILENT:
                     reason = f"({failure.reason}): waiting {pause:.0f} s"
-                    self.notes.put(f"{name} cannot be fetched now {reason}")
+                    self.note(f"{name} cannot be fetched now {reason}")
                 self.is_over.wait(pause)
         part.unlink(missing_ok=True)
         raise _FetchError("failed", f"{failure.reason}, {self.retries} times")
