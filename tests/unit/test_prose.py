@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goldpan.text.lines import LineKind, classify, is_trace
 from goldpan.text.markdown import blocks
-from goldpan.text.prose import letters, prose
+from goldpan.text.prose import letters, prose, prose_of
 from tests.drawing import texts
 from tests.real_texts import needs_real_texts, real_texts
 
@@ -69,12 +69,12 @@ def test_prose(text: str, expected: str | None) -> None:
 def test_quotes_stay_on_request() -> None:
     text = "> He said\n> ```\n\nWhy?"
     assert prose(text) == "Why?"
-    assert prose(text, quotes=True) == "He said\nWhy?"
+    assert prose_of(classify(text), quotes=True) == "He said\nWhy?"
 
 
 def test_lines_of_the_repository_s_template_go() -> None:
     text = "Which valve?\nThe left one.\n  Which valve?  \n"
-    assert prose(text, template=frozenset({"Which valve?"})) == "The left one."
+    assert prose_of(classify(text, frozenset({"Which valve?"}))) == "The left one."
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,9 @@ def test_every_line_has_a_kind(text: str) -> None:
 @given(TEXT.filter(lambda text: "&" not in text))
 def test_prose_takes_letters_away_and_adds_none(text: str) -> None:
     rest = iter(text)
-    assert all(letter in rest for letter in prose(text, quotes=True) if letter.isalpha())
+    assert all(
+        letter in rest for letter in prose_of(classify(text), quotes=True) if letter.isalpha()
+    )
 
 
 @given(TEXT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -86,17 +86,6 @@ class AuditResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _Survey:
-    """Traits of a dataset's rows that decide which findings are looked for."""
-
-    rows: int
-    keys: frozenset[str]
-    has_fix: bool
-    columns: frozenset[str]
-    """Those of the tests and the answer that any row fills."""
-
-
-@dataclass(frozen=True, slots=True)
 class _RowFinding:
     """A finding on a row, without the row."""
 
@@ -123,11 +112,11 @@ def audit_dataset(
     is empty or cannot be read.
     """
     started = time.monotonic()
-    survey = _survey(dataset)
-    outcomes = read_outcomes(workspace, survey.keys, _family(dataset))
-    run = [name for name in RERUN_NAMES if name in findings and survey.has_fix]
+    keys, columns, has_fix = _survey(dataset)
+    outcomes = read_outcomes(workspace, frozenset(keys), _family(dataset))
+    run = [name for name in RERUN_NAMES if name in findings and has_fix]
     rerun = rerun_rows(workspace, dataset, read_rows(dataset), run, reruns, reporter)
-    finders = _finders(survey, outcomes, rerun)
+    finders = _finders(columns, outcomes, rerun, has_fix=has_fix)
     names = [name for name in NAMES if name in finders and (not findings or name in findings)]
     if lacking := [name for name in findings if name not in finders]:
         raise UsageError(
@@ -139,7 +128,7 @@ def audit_dataset(
     with (
         Fixes(workspace) as fixes,
         Histories(workspace) as texts,
-        reporter.task("Auditing rows", survey.rows) as task,
+        reporter.task("Auditing rows", len(keys)) as task,
     ):
         while batch := texts.add_to(list(islice(rows, _BATCH))):
             for row, fix in zip(batch, fixes.of(batch), strict=True):
@@ -154,30 +143,31 @@ def audit_dataset(
     return _result(dataset, names, found, most, notes, path, seconds)
 
 
-def _survey(dataset: Path) -> _Survey:
-    """Read all rows of a dataset without keeping them: a row may hold whole files."""
-    keys, columns = set[str](), set[str]()
-    rows, has_fix = 0, False
+def _survey(dataset: Path) -> tuple[list[str], set[str], bool]:
+    """Return the keys of rows, the columns of tests and answer that any has, and if any has a fix.
+
+    Rows are not kept: one may hold whole files.
+    """
+    keys, columns, has_fix = list[str](), set[str](), False
     for row in read_rows(dataset):
-        rows += 1
-        keys.add(row.key)
+        keys.append(row.key)
         has_fix = has_fix or row.has_fix
         columns.update(name for name in ("test_patch", "answer") if row.column(name))
-    if not rows:
+    if not keys:
         raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
-    return _Survey(rows, frozenset(keys), has_fix, frozenset(columns))
+    return keys, columns, has_fix
 
 
 def _finders(
-    survey: _Survey, outcomes: Outcomes, reruns: Reruns
+    columns: Collection[str], outcomes: Outcomes, reruns: Reruns, *, has_fix: bool
 ) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
     """Return the functions that look for the findings that these rows can have."""
     finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
-    if survey.has_fix or "answer" in survey.columns:
+    if has_fix or "answer" in columns:
         finders["solution-in-issue"] = find_solution
-    if survey.has_fix:
+    if has_fix:
         finders["place-in-issue"] = find_place
-    if "test_patch" in survey.columns:
+    if "test_patch" in columns:
         finders["demanding-tests"] = find_demands
     for name in reruns.names:
         finders[name] = lambda row, _, name=name: reruns.find(name, row)  # type: ignore[misc]

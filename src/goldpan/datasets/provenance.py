@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -101,6 +101,7 @@ def write_provenance(
     written = {
         **about,
         **{name: value for name, value in plain.items() if value or name not in _WHERE_ANY},
+        "sources": list(map(asdict, provenance.sources)),
         "goldpan": {"format": _FORMAT, "version": __version__},
         "versions": {"pyarrow": pa.__version__, **provenance.versions},
         "files": dict(files),

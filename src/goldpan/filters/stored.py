@@ -96,14 +96,9 @@ def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:
 
 
 def read_verdicts(
-    workspace: WorkspaceLayout,
-    repo: str,
-    profile: str,
-    columns: Sequence[str] | None = None,
-    *,
-    option: str = "",
+    workspace: WorkspaceLayout, repo: str, profile: str, *, option: str = ""
 ) -> pa.Table:
-    """Return a repository's verdicts under a profile, or some of their columns.
+    """Return a repository's verdicts under a profile.
 
     `option` has the command's option for the profile, where that is not its name. Raises
     `WorkspaceError` where there are none or their file is damaged.
@@ -122,18 +117,15 @@ def read_verdicts(
             + f"un {again}",
         )
     with reading(path, f"Remove it and run {again}"):
-        return read_table(path, columns)
+        return read_table(path)
 
 
-def profile_verdicts(
-    workspace: WorkspaceLayout, repo: str, profile: Profile, columns: Sequence[str] | None = None
-) -> pa.Table:
+def profile_verdicts(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
     """Return a repository's verdicts, in which the same criteria decide as in the profile.
 
-    `columns` have to include `criterion` and `decides`. Raises `WorkspaceError` where there are no
-    verdicts, or other criteria decided then.
+    Raises `WorkspaceError` where there are no verdicts, or other criteria decided then.
     """
-    verdicts = read_verdicts(workspace, repo, profile.name, columns, option=profile.option)
+    verdicts = read_verdicts(workspace, repo, profile.name, option=profile.option)
     decided = set(verdicts.filter(verdicts["decides"])["criterion"].unique().to_pylist())
     others = set(verdicts["criterion"].unique().to_pylist()) - decided
     stored = read_stored_profile(workspace.verdicts(repo, profile.name))

@@ -90,17 +90,13 @@ _ENDS = ".,;:!?()[]\"'*"
 
 
 def detect_languages(
-    texts: Sequence[str],
-    *,
-    least_characters: int = LEAST_CHARACTERS,
-    template: frozenset[str] = frozenset(),
+    texts: Sequence[str], *, least_characters: int = LEAST_CHARACTERS
 ) -> list[Detected]:
     """Return the language of each text's prose, in order.
 
-    An issue is best given as title, blank line and body. `template` has the repository's own
-    template lines.
+    An issue is best given as title, blank line and body.
     """
-    return [_detect(prose(text, template=template), least_characters) for text in texts]
+    return [_detect(prose(text), least_characters) for text in texts]
 
 
 def model_languages(texts: Sequence[str]) -> list[str]:

@@ -52,14 +52,14 @@ _SPACES = re.compile(r"[ \t]{2,}+")
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
-def prose(text: str, *, quotes: bool = False, template: frozenset[str] = frozenset()) -> str:
-    """Return the prose of a GitHub-flavoured Markdown text, its lines in order, without markup.
+def prose(text: str) -> str:
+    """Return the prose of a GitHub-flavored Markdown text, its lines in order, without markup.
 
     Taken out are code (fenced, indented, inline), logs, stack traces, diffs, shell prompts, lines
     of numbers, URLs, mentions, hashes, HTML tags and comments, lines of issue templates, and
-    quotes unless `quotes` keeps them. `template` has the repository's own template lines.
+    quotes.
     """
-    return prose_of(classify(text, template), quotes=quotes)
+    return prose_of(classify(text))
 
 
 def prose_of(lines: Iterable[TextLine], *, quotes: bool = False) -> str:

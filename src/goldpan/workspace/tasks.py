@@ -93,7 +93,7 @@ class Tasks(Group):
         from goldpan.datasets.tasks.registry import load_tasks, parse_task
 
         paths = file_paths(files)
-        described = describe_task(
+        toml, labels, doubts = describe_task(
             name, paths, several(text), label, repo=repo, document=document, drop_empty=drop_empty
         )
         path = self.lab.own_tasks / f"{name}.toml"
@@ -102,11 +102,11 @@ class Tasks(Group):
                 f"The task {name} already exists",
                 f"Choose another name, or change or remove {path}",
             )
-        task = parse_task(str(path), described.toml)
+        task = parse_task(str(path), toml)
         imported = import_files(self.lab.layout, task, paths, self.lab.reporter)
         make_directory(self.lab.own_tasks)
-        write_whole(path, described.toml.encode())
-        return AddedTask(imported, path, described.labels, described.doubts)
+        write_whole(path, toml.encode())
+        return AddedTask(imported, path, labels, doubts)
 
     def import_(
         self,

@@ -161,6 +161,8 @@ def toml_value(value: Any) -> str:
             return f"[{', '.join(map(toml_value, value))}]"
         case float() if not math.isfinite(value):
             return str(value)
+        case int() if not -(2**63) <= value < 2**64:
+            return str(value)
         case _:  # TOML reads what JSON writes, but for one character
             return orjson.dumps(value).decode().replace("\x7f", "\\u007f")
 

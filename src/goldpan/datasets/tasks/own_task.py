@@ -110,18 +110,6 @@ _POSITIVE = ("1", "1.0", "true", "yes", "y")
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOfTable:
-    """A task as a table shows it."""
-
-    toml: str
-    """The task's file."""
-    labels: Mapping[str, int]
-    """Numbers of rows by label; of a regression none."""
-    doubts: tuple[Doubt, ...]
-    """What looks wrong with the table."""
-
-
-@dataclass(frozen=True, slots=True)
 class AddedTask(Result):
     """A task that was made of a table, with the rows that were imported."""
 
@@ -149,8 +137,8 @@ def describe_task(
     repo: str = "",
     document: str = "",
     drop_empty: bool = False,
-) -> TaskOfTable:
-    """Return a task whose rows are tables with these columns.
+) -> tuple[str, dict[str, int], tuple[Doubt, ...]]:
+    """Return the file of a task whose rows are tables with these columns, its labels and doubts.
 
     Two values of `label` make a binary task, more a multi-class one, and numbers of more than
     ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
@@ -179,11 +167,9 @@ def describe_task(
         )
     labels = [] if kind == "regression" else _ordered(values)
     settings: dict[str, str | bool] = {"repo": repo, "document": document, "drop_empty": drop_empty}
-    return TaskOfTable(
-        _toml(name, files, text, label, kind, labels, settings),
-        {label: values[label] for label in labels},
-        find_doubts(rows, are_labels=kind != "regression"),
-    )
+    toml = _toml(name, files, text, label, kind, labels, settings)
+    doubts = find_doubts(rows, are_labels=kind != "regression")
+    return toml, {label: values[label] for label in labels}, doubts
 
 
 def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
