@@ -150,7 +150,8 @@ def answer_to(
     outcome = understand(reply, read)
     if outcome.failure not in (None, "malformed", "truncated"):
         return outcome
-    words = sum(_words_in(message["content"]) for message in request.body["messages"])
+    texts = (message["content"] for message in request.body["messages"])
+    words = sum(len(_WORD.findall(text)) for text in texts)
     if _SMALLEST_CONTEXT <= outcome.usage.input < words:
         detail = f"the endpoint read {outcome.usage.input:,} tokens of {words:,} words or more"
         return replace(outcome, answer=None, failure="context-overflow", detail=detail)
@@ -167,12 +168,8 @@ def answer_to(
 _SMALLEST_CONTEXT = 512
 """Tokens; servers that count fewer in a long request do not count."""
 _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]++(?![^\s.,;:!?])")
+"""A word between blanks, which is a token at least."""
 _VERSION = re.compile(r"(?:[-@.:](?:\d{4}-\d\d-\d\d|\d\d-\d\d|\d{3,8}|latest|free|preview))+\Z")
-
-
-def _words_in(text: str) -> int:
-    """Return how many words between blanks a text has: each is a token at least."""
-    return len(_WORD.findall(text))
 
 
 def same_model(name: str, other: str) -> bool:
