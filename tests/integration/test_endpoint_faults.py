@@ -191,6 +191,17 @@ TOLD = {
     "of llama.cpp": (
         500, {"error": {"message": "Context size has been exceeded."}}, "context-overflow"
     ),
+    "a limit of answers beyond Groq's": (
+        400, {"error": {"message": "`max_completion_tokens` must be less than or equal to `8192`, "
+                        "the maximum value is less than the `context_window`"}}, "bad-request",
+    ),
+    "beyond vLLM's": (
+        400, {"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 8000. "
+                        "This model's maximum context length is 4096 tokens"}}, "bad-request",
+    ),
+    "an account that is flagged": (
+        403, {"error": {"message": "Your account was flagged for abuse"}}, "bad-request"
+    ),
     "nothing written, Ollama": (
         200, {"choices": [{"message": {"content": None}, "finish_reason": "stop"}],
               "usage": {"prompt_tokens": 0, "completion_tokens": 0}}, "server-error",

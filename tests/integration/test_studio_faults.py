@@ -158,6 +158,25 @@ def test_an_import_that_the_server_does_later_is_sent(server: Server) -> None:
             studio.import_tasks(1, [{"data": {}}] * 2)
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Answer(500, {"status_code": 500, "detail": "database is locked", "exc_info": "File"}),
+         r"import \(500\): database is locked\. Read its log, and run the same"),
+        (Answer(413, b"<html><center>413 Request Entity Too Large</center>"),
+         r"\(413\): 413 Request Entity Too Large"),
+        (Answer(403, {"detail": "You do not have permission to perform this action."}),
+         r"You do not have permission .* token of somebody who may"),
+        (Answer(400, {"detail": "Validation error", "validation_errors": {"data": ["None"]}}),
+         r"Validation error \{'data'"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_told_in_its_words(server: Server, answer: Answer, words: str) -> None:
+    server.behavior = lambda got: answer
+    with Studio(Address(server.url, TOKEN)) as studio, pytest.raises(StudioError, match=words):
+        studio.import_tasks(1, [{"data": {}}])
+
+
 def test_a_redirect_is_not_followed(server: Server) -> None:
     server.behavior = lambda got: Answer(302, b"", {"Location": "https://elsewhere.example/x"})
     with (

@@ -17,12 +17,13 @@ def test_texts_of_others_stay_texts() -> None:
     text = page_of([a_round()])
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
-    assert "<b>1</b> open conflicts" in text
+    assert "<b>1</b> in open conflict" in text
     assert '<td class="n">12</td>' in text
+    assert 'Alpha of fixes (ratings: 1)</th><td class="n">1</td>' in text
 
 
 def test_long_lists_say_how_much_they_leave_out() -> None:
-    assert "31 more are in decisions.parquet." in page_of([a_round(230)])
+    assert "More in decisions.parquet: 31." in page_of([a_round(230)])
 
 
 def test_panels_are_read_as_text() -> None:

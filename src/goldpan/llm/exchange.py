@@ -79,9 +79,11 @@ _OVERFLOW = re.compile(
     r"|string_above_max_length|`inputs` tokens|range of input length",
     re.I,
 )
+_TOO_MANY = re.compile(r"max_(?:completion_)?tokens\W{1,3}(?:is too large|must be)")
+"""How they say that an answer may not be that long, whatever the texts are."""
 _FLAGGED = re.compile(
-    r"content[ _]?(?:filter|policy|exists risk|management policy)|data_?inspection|flagged"
-    r"|inappropriate content|responsibleai|敏感内容",
+    r"content[ _]?(?:filter|policy|exists risk|management policy)|data_?inspection"
+    r"|(?:prompt|input)(?: was)? flagged|inappropriate content|responsibleai|敏感内容",
     re.I,
 )
 """How providers say that a text does not pass their filter."""
@@ -150,7 +152,8 @@ def answer_to(
     outcome = understand(reply, read)
     if outcome.failure not in (None, "malformed", "truncated"):
         return outcome
-    words = sum(_words_in(message["content"]) for message in request.body["messages"])
+    texts = (message["content"] for message in request.body["messages"])
+    words = sum(len(_WORD.findall(text)) for text in texts)
     if _SMALLEST_CONTEXT <= outcome.usage.input < words:
         detail = f"the endpoint read {outcome.usage.input:,} tokens of {words:,} words or more"
         return replace(outcome, answer=None, failure="context-overflow", detail=detail)
@@ -167,12 +170,8 @@ def answer_to(
 _SMALLEST_CONTEXT = 512
 """Tokens; servers that count fewer in a long request do not count."""
 _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]++(?![^\s.,;:!?])")
+"""A word between blanks, which is a token at least."""
 _VERSION = re.compile(r"(?:[-@.:](?:\d{4}-\d\d-\d\d|\d\d-\d\d|\d{3,8}|latest|free|preview))+\Z")
-
-
-def _words_in(text: str) -> int:
-    """Return how many words between blanks a text has: each is a token at least."""
-    return len(_WORD.findall(text))
 
 
 def same_model(name: str, other: str) -> bool:
@@ -280,18 +279,23 @@ def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[A
     told = error if isinstance(error, dict) else {"message": error}
     parts = (told.get("code"), told.get("type"), message_of(told) or _words(body))
     words = " ".join(str(part) for part in parts if part and part != status)
-    detail = line(f"HTTP {status} {words}")
+    failure = _failure(status, words)
+    problem = "it broke the form" if failure == "malformed" else ""
+    return RequestOutcome(None, failure, line(f"HTTP {status} {words}"), Usage(), problem=problem)
+
+
+def _failure(status: int, words: str) -> Failure:
     if status == 429:
-        return RequestOutcome(None, "rate-limited", detail, Usage())
-    if status == 413 or _OVERFLOW.search(words):
-        return RequestOutcome(None, "context-overflow", detail, Usage())
+        return "rate-limited"
+    if status == 413 or (_OVERFLOW.search(words) and not _TOO_MANY.search(words)):
+        return "context-overflow"
     if _FLAGGED.search(words):
-        return RequestOutcome(None, "refused", detail, Usage())
+        return "refused"
     if "model produced output" in words:  # as llama.cpp calls a reply that breaks the form
-        return RequestOutcome(None, "malformed", detail, Usage(), problem="it broke the form")
+        return "malformed"
     if (status >= 500 and status != 501) or status in (408, 409):
-        return RequestOutcome(None, "server-error", detail, Usage())
-    return RequestOutcome(None, "bad-request", detail, Usage())
+        return "server-error"
+    return "bad-request"
 
 
 def _words(body: bytes) -> str:

@@ -41,7 +41,7 @@ def _collected(result: CollectedAnswers) -> Iterator[Piece]:
             f"{count(state.subjects, 'subject')} finished, {each.seconds:.1f} s"
         )
         for problem, number in state.problems.items():
-            yield f"  {number:,} do not count: {problem}"
+            yield f"  not counted, {problem}: {number:,}"
         if each.lost:
             yield (
                 f"  The server cannot export {count(len(each.lost), 'task')}, so answers are "

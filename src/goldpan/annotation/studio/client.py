@@ -42,6 +42,7 @@ _UNSEEN = (
     *("updated_by", "avg_lead_time", "draft_exists"),
 )
 """Columns of the server's own that lists do not show: others' answers, and what is empty."""
+_TAG = re.compile(r"<[^>]*>")
 _FULL = re.compile("disk is full|disk I/O error|No space left", re.IGNORECASE)
 """How SQLite and Python tell of a disk without space."""
 
@@ -178,17 +179,13 @@ class Studio(AbstractContextManager["Studio"]):
             ):
                 yield _checked(task, ServerTask)
 
-    def is_untouched(self, task: int) -> bool:
-        """Tell whether nobody has answered, skipped or begun a task."""
+    def remove_copies(self, project: int) -> None:
+        """Remove tasks that repeat another, which takes over their answers."""
+        everything = {"all": True, "excluded": []}
         with self._telling():
-            found = self._sdk.tasks.get(str(task))
-            touched = (found.total_annotations, found.cancelled_annotations, found.draft_exists)
-            return touched == (0, 0, False)
-
-    def delete_task(self, task: int) -> None:
-        """Delete a task."""
-        with self._telling():
-            self._sdk.tasks.delete(str(task))
+            self._sdk.actions.create(
+                id="remove_duplicates", project=project, selected_items=everything
+            )
 
     def export(self, project: int, lost: list[int]) -> Iterator[bytes]:
         """Yield the tasks of a project with their answers as the server writes them: JSON arrays.
@@ -247,9 +244,7 @@ class Studio(AbstractContextManager["Studio"]):
                 "See that it runs and try again: what is done stays done",
             ) from None
         except self._core.ApiError as error:
-            raise self._refusal(
-                error.status_code or 0, error.headers or {}, str(error.body)
-            ) from None
+            raise self._refusal(error.status_code or 0, error.headers or {}, error.body) from None
         except GoldpanError:
             raise
         except Exception as error:  # noqa: BLE001 - the SDK raises whatever its reading meets
@@ -260,19 +255,21 @@ class Studio(AbstractContextManager["Studio"]):
                 "See that this is the address of Label Studio itself and that it is well",
             ) from None
 
-    def _refusal(self, status: int, headers: Mapping[str, str], body: str) -> StudioError:
-        server = f"Label Studio at {self.url}"
+    def _refusal(self, status: int, headers: Mapping[str, str], body: object) -> StudioError:
+        server, words = f"Label Studio at {self.url}", _words(body)
         kind = StudioError
-        problem = f"{server} refuses {self._path} ({status}): {line(mask(body), 300)}"
+        problem = f"{server} refuses {self._path} ({status}): {words}"
         remedy = "See that this is the address of Label Studio itself and that it is well"
         if 300 <= status < 400:
             problem = f"{server} redirects to {line(mask(headers.get('location', 'nowhere')))}"
             remedy = "Give the address of the server itself, if you trust that one"
-        elif status == 507 or (status >= 500 and _FULL.search(body)):
-            problem = f"The disk of {server} is full ({line(mask(body), 200)})"
+        elif status == 507 or (status >= 500 and _FULL.search(words)):
+            problem = f"The disk of {server} is full ({words})"
             remedy = "Free space there and run the same command again: what is done stays done"
-        elif status in (401, 403):
-            problem = f"{server} does not accept the access token ({line(mask(body), 200)})"
+        elif status == 403:
+            remedy = "Give the access token of somebody who may do this there"
+        elif status == 401:
+            problem = f"{server} does not accept the access token ({words})"
             remedy = (
                 "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
                 "the organization allows legacy tokens"
@@ -282,7 +279,15 @@ class Studio(AbstractContextManager["Studio"]):
             remedy = "Check that the address is right and that nobody deleted the project there"
         elif status >= 500:
             kind = StudioFaultError
+            remedy = "Read its log, and run the same command again: what is done stays done"
         return kind(problem, remedy)
+
+
+def _words(body: object) -> str:
+    """Return what a refusal says to people; a page says it between its tags."""
+    told = body if isinstance(body, dict) else {"detail": body}
+    parts = [str(told[name]) for name in ("detail", "validation_errors") if told.get(name)]
+    return line(mask(_TAG.sub(" ", " ".join(parts) or str(body))), 300)
 
 
 def _checked(found: object, kind: type[T]) -> T:

@@ -9,10 +9,7 @@ Pushing again adds only what the server lacks, by the subject's id.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -139,7 +136,7 @@ class PushResult(Result):
     known: int
     """Subjects that were there before."""
     removed: int
-    """Tasks that were there twice, without an answer, as a push leaves that was killed."""
+    """Tasks that were there twice, as a push leaves that was killed."""
     seconds: float
 
 
@@ -201,24 +198,14 @@ def push(
 
 
 def _subjects(studio: Studio, project: int) -> tuple[set[str], int]:
-    """Return the subjects on the server, and how many tasks were removed that repeat another.
-
-    A task with an answer, or one that somebody began, is never removed.
-    """
-    subjects: set[str] = set()
-    numbers: defaultdict[bytes, list[int]] = defaultdict(list)
-    for task in studio.tasks(project):
-        if isinstance(subject := task.data.get("id"), str):
-            subjects.add(subject)
-            data = json.dumps(task.data, sort_keys=True).encode()
-            numbers[hashlib.sha256(data).digest()].append(task.id)
-    removed = 0
-    for copies in numbers.values():
-        idle = [number for number in copies if len(copies) > 1 and studio.is_untouched(number)]
-        for number in idle[len(idle) == len(copies) :]:
-            studio.delete_task(number)
-            removed += 1
-    return subjects, removed
+    """Return the subjects on the server, and how many tasks were removed that repeat another."""
+    tasks = [task.data.get("id") for task in studio.tasks(project)]
+    pushed = [subject for subject in tasks if isinstance(subject, str)]
+    subjects = set(pushed)
+    if len(subjects) == len(pushed):
+        return subjects, 0
+    studio.remove_copies(project)
+    return subjects, len(tasks) - sum(1 for _ in studio.tasks(project))
 
 
 def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
