@@ -46,7 +46,7 @@ def misuse(
     remedy = f"Run {' '.join(('goldpan', *words, '-h'))} for help"
     match error:
         case cyclopts.UnknownCommandError():
-            return _no_command(error, " ".join(words), every)
+            return _no_command(error, " ".join(words), every, options)
         case cyclopts.UnusedCliTokensError(unused_tokens=[word, *_]):
             if word.startswith(_DASHES):
                 written = f"--{word.lstrip(''.join(_DASHES))}"
@@ -92,7 +92,7 @@ def refuse_empty_paths(
 
 
 def _no_command(
-    error: cyclopts.UnknownCommandError, group: str, every: Iterable[str]
+    error: cyclopts.UnknownCommandError, group: str, every: Iterable[str], options: Iterable[str]
 ) -> UsageError:
     assert error.unused_tokens and error.app is not None
     word = error.unused_tokens[0]
@@ -100,6 +100,7 @@ def _no_command(
         remedy = f"Run goldpan {group} -h for help"
         if not group:
             remedy = "Options of a command stand behind it; run goldpan -h for help"
+            remedy = question(word, [f"--{name.replace('_', '-')}" for name in options]) or remedy
         return UsageError(f"Unknown option: {word}", remedy)
     known = [name for name in error.app if not name.startswith("-")]
     if not group:

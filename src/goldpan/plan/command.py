@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError, choices
 from goldpan.core.values import LOCAL, Execution, several
+from goldpan.workspace.options import checked
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from goldpan.plan.section import PlanFile
 
 
+@checked
 def run(
     plan: Path | str | None = None,
     *,

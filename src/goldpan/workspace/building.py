@@ -226,6 +226,7 @@ def _dataset(lab: OpenWorkspace, directory: Path, built: Any = None) -> Dataset:
     return Dataset(directory, built=built, workspace=lab)
 
 
+@checked
 def diff(
     old: DatasetName,
     new: DatasetName,
@@ -264,6 +265,7 @@ def diff(
     return result
 
 
+@checked
 def contamination(
     dataset: DatasetName,
     *,
@@ -305,6 +307,7 @@ def contamination(
     )
 
 
+@checked
 def apply_edit(
     patch: Path | str, *, root: Path | str = Path(), check: bool = False, lenient: bool = False
 ) -> Applied:

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from goldpan.core.errors import GoldpanError, UsageError, cause_of, refuse_empty
 from goldpan.core.result import Results
 from goldpan.core.settings.config import Included, Via, repository_name
-from goldpan.core.values import LOCAL, Execution
+from goldpan.core.values import LOCAL, Count, Execution, Positive
 from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
 from goldpan.workspace.options import Switch, checked_methods
 
@@ -48,8 +48,8 @@ class Asking:
     via: Via | None = None
     since: Annotated[str | None, Parameter(metavar="DATE")] = None
     include: Included | Sequence[Included] = ()
-    concurrency: int | None = None
-    at_once: int | None = None
+    concurrency: Positive | None = None
+    at_once: Count | None = None
     patience: Annotated[str | float | None, Parameter(metavar="TIME")] = None
 
 
@@ -150,7 +150,7 @@ class Mine(Group):
         event: str | Sequence[str] = "IssuesEvent",
         execution: Execution = LOCAL,
         keep_downloads: bool = False,
-        concurrency: int | None = None,
+        concurrency: Positive | None = None,
     ) -> ArchiveResult:
         """Mine the events of all public repositories from GH Archive, hour by hour.
 

@@ -157,13 +157,19 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def called(*words: Any, **options: Any) -> Any:
         taken = _signature(method)
+        owner = words[:1] if "self" in taken.parameters else ()
+        where = ".".join([*(type(one).__name__ for one in owner), method.__name__])
+        where = where.removesuffix(".__call__")
         defaults = {name: item.default for name, item in taken.parameters.items()}
         groups: dict[str, Any] = {name: one for name, one in defaults.items() if is_dataclass(one)}
-        bound = taken.bind_partial(*words)
-        (_, *by_place), whole = bound.arguments, options.keys() & groups.keys()
-        where = f"{type(words[0]).__name__}.{method.__name__}".removesuffix(".__call__")
+        try:
+            bound = taken.bind_partial(*words)
+        except TypeError as error:
+            raise UsageError(f"{where}: {error}", "Name what you give") from None
+        by_place, whole = [*bound.arguments][len(owner) :], options.keys() & groups.keys()
+        as_given = {*whole, *_FROM_PROGRAM}
         given = {name: bound.arguments[name] for name in by_place}
-        given |= {name: value for name, value in options.items() if name not in whole}
+        given |= {name: value for name, value in options.items() if name not in as_given}
         read = _read(called, given, where) if given else {}
         for name in by_place:
             bound.arguments[name] = read.pop(name)
@@ -175,6 +181,7 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
             of_group = {one.name for one in fields(default)} & read.keys()
             if of_group or name in whole:
                 read[name] = replace(group, **{one: read.pop(one) for one in of_group})
+        read |= {name: options[name] for name in _FROM_PROGRAM if name in options}
         return method(*bound.args, **bound.kwargs, **read)
 
     return called
@@ -199,7 +206,7 @@ def _model(method: Callable[..., Any]) -> type[Any]:
     from pydantic import ConfigDict, create_model
 
     options: dict[str, Any] = {}
-    for option in _options_of(method, True):
+    for option in _options_of(method, "self" in _signature(method).parameters):
         one = option.limits is None or get_origin(option.typed) is tuple
         options[option.name] = (option.hint if one else Annotated[option.hint, option.limits], None)
     settings = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())

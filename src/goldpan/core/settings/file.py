@@ -193,6 +193,8 @@ class Problem:
         return f"{self.cause}{remedy}"
 
 
+_SUBJECTS = ("Input", "Tuple", "List", "Dictionary")
+"""What pydantic's messages begin with, in place of the value."""
 _SHOWN = 30
 """The most characters of a wrong value that are shown: tokens have more."""
 
@@ -226,9 +228,14 @@ def _problems(
             yield Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
         else:
             cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
-            given = part["input"]
-            if isinstance(given, str | int | float) and len(str(given)) <= _SHOWN:
-                cause = cause.replace("Input should", f"{toml_value(given)} should", 1)
+            if part["type"] == "path_type":
+                cause = "Input should be a path"
+            given, shown = part["input"], "it"
+            if isinstance(given, str | int | float | None) and len(str(given)) <= _SHOWN:
+                shown = "None" if given is None else toml_value(given)
+            subject, should, rest = cause.partition(" should")
+            if subject in _SUBJECTS:
+                cause = shown + should + rest.partition(" after validation")[0]
             remedy = str(part.get("ctx", {}).get("remedy", ""))
             if part["type"] in _NO_TABLE:
                 cause = "it is not a table"
