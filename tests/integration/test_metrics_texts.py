@@ -140,6 +140,8 @@ PATH = "src/app/config.py"
         f"In Node.js terms it would be config.js, but here it is {PATH}, see https://x.org/a/b.py",
         PATH.replace("/", "\\"),
         f"[{PATH}](https://github.com/o/n/blob/main/{PATH})",
+        *(f"/{PATH}", f"{PATH}:12-20", f"{PATH}::Config.read", f"<file>{PATH}</file>"),
+        *(f'["{PATH}"]', f"\\boxed{{{PATH}}}", f"\u201c{PATH}\u201d", f"文件：{PATH}。"),
     ],
 )
 def test_a_path_that_is_wrapped_in_prose_is_found(answer: str) -> None:
@@ -156,10 +158,11 @@ def test_no_path_or_several_are_none(answer: str) -> None:
 
 def test_a_path_with_brackets_is_taken_whole() -> None:
     assert extract_path("`app/[id]/(shop)/page.tsx`") == "app/[id]/(shop)/page.tsx"
+    assert extract_path("Change `app/[id]/(shop)/page.tsx`.") == "app/[id]/(shop)/page.tsx"
 
 
 def test_prose_around_a_path_fails_the_papers_exact_match_only() -> None:
-    answers = [PATH, f"It is {PATH}.", f"{PATH} or a/b.py", "a/b.py", None]
+    answers = [PATH, f"b/{PATH}", f"{PATH} or a/b.py", "a/b.py", None]
     scores = scored(PATH_TASK, [PATH] * 5, answers)
     names = ("exact_match", "exact_match_normalized")
     assert [scores.value(name) for name in names] == pytest.approx([0.2, 0.4])

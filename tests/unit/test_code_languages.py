@@ -123,6 +123,8 @@ def test_parsers_load_only_when_they_are_needed() -> None:
         *("tools/selftests/net/a.c", "gcc/testsuite/gcc.dg/a.c", "app/integration_test/a.dart"),
         *("web/cypress/support/e.ts", "src/__test__/a.ts", "src/__snapshots__/a.snap"),
         *("features/step_definitions/box.rb", "src/test_box.c", "src/test-box.c"),
+        *("app/src/androidTestGplay/java/Base.java", "rules/box_test.bzl", "rules/box_tests.bzl"),
+        *("test.js", "features/steps/box.py", "features/environment.py", "src/box.snap"),
     ],
 )
 def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:
@@ -145,6 +147,7 @@ def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -
             "fast/a.pm",
         ),
         *("src/feature.rb", "src/snapshots/a.ts", "src/unittest.ts", "src/Contest.cpp", "bat/a.s"),
+        *("docs/spec/format.md", "features/box.py", "src/features/box.ts"),
         *("core/KeySpec.java", "src/CONTEST/a.c", "src/ABTest/panel.tsx", "src/cargo_test.rs"),
     ],
 )

@@ -34,6 +34,8 @@ def read(kind: TaskType, text: str, *, structured: bool = False, **changes: Any)
         ("I think this is NOT A BUG because...", "other"),
         ("**Bug**", "bug"),
         ("debugging", "bug"),
+        ("Label: bug\nReason: others would say it is not a bug", "bug"),
+        ('{"label": "bug", "reason": "nobody calls it \\"not a bug', "bug"),
         ("feature", None),
         ("   \n", None),
     ],
@@ -52,6 +54,10 @@ def test_the_longest_label_that_stands_there_is_meant(text: str, label: str | No
         ("none", []),
         ("None of them", []),
         ("sadness", None),
+        ("sadness (score: 0.9)", None),
+        ("[]", []),
+        ('{"labels": {"joy": true, "fear": false}}', ["joy"]),
+        ("joy: no\nfear: **no**", []),
     ],
 )
 def test_several_labels_come_in_the_order_of_the_task(text: str, labels: list[str] | None) -> None:

@@ -54,8 +54,9 @@ _COLLECTED = re.compile(
         test_[^/]*\.py | [^/]*_tests?\.py | (?:conftest|tests)\.py           # pytest, unittest
       | [^/]*_test\.go                                                      # go test
       | [^/]*[._-](?:test|spec|cy)s?(?:-d)?\.[cm]?[jt]sx?               # Jest, Mocha, Cypress, tsd
+      | test\.[cm]?[jt]sx?                                                # node --test, AVA
       | __(?:tests?|mocks|snapshots|fixtures)__/.* | cypress/.*            # Jest, Vitest, Cypress
-      | src/(?:test(?:[A-Z]\w*)?|[a-z]\w*Test|it)/.*                        # Maven, Gradle, sbt
+      | src/(?:test(?:[A-Z]\w*)?|[a-z]\w*Test(?:[A-Z]\w*)?|it)/.*         # Maven, Gradle, sbt
       | (?:[A-Z]\w*)?(?:Tests?|TestCase|IT)\.(?:java|kt|kts|scala|groovy|cs|swift|php)
       | (?:[A-Z]\w*)?Spec\.(?:kt|kts|scala|groovy|swift|php|hs)
       | (?:[A-Z]\w*)?Tests?\.(?:fs|vb|hs|sol|mm?|cc|cpp|cxx|cls)
@@ -63,11 +64,12 @@ _COLLECTED = re.compile(
       | [A-Z]\w*Suite\.scala
       | [^/]*[._-](?:test|spec)\.(?:rb|cr|exs|dart|cc|cpp|cxx|cu|mm?|lua|ml|jl|nim|zig|el|rkt|hs)
       | [^/]*_(?:test|spec)\.(?:c|sh|clj[cs]?|erl|gleam|v|odin|rego)
+      | [^/]*_tests?\.bzl                                                 # Bazel
       | [^/]*(?:_unittest|_gtest|_browsertest)\.(?:cc|cpp|cxx|mm)
       | test[_-][^/]*\.(?:c|cc|cpp|cxx|R|r|el|ml|jl|lua|nim|zig|mojo|sh)
       | (?:[^/]*_)?tests\.rs                                                # `mod tests;`
       | [^/]*[_-]tests\.(?:erl|el|move) | [^/]*_SUITE\.erl | runtests\.jl
-      | (?:spec|step_definitions)/.*\.rb                                    # RSpec, Cucumber
+      | spec/.*\.rb | step_definitions/.* | features/(?:steps/.*|environment)\.py # RSpec, Cucumber
       | [^/]*\.(?:t|t\.sol|bats|phpt|feature|robot|rakutest|tftest\.hcl|[Tt]ests\.ps1)
       | x?t/(?:.*/)?[^/]*\.(?:pl|pm|sh)                                     # prove, git's own
     )$
@@ -81,12 +83,15 @@ _MANY = (
     r"testdata|test_data|e2e|(?-i:[^/]*(?:[A-Za-z0-9]Tests|\.Test))"
 )
 _FOLDER = re.compile(
-    rf"(?:^|/)(?:test|spec|testing|unittest|selftest|fixtures|(?-i:[^/]*[a-z0-9]Test)|{_MANY})/",
+    rf"(?:^|/)(?:test|spec|testing|unittest|selftest|fixtures|(?-i:[^/]*[a-z0-9]Test)|{_MANY})/"
+    r"|\.(?:snap|ambr)$",  # what a runner compares with
     re.I,
 )
 _PLURAL_OR_TOP = re.compile(
     rf"(?:^|/)(?:{_MANY})/|^(?:(?:packages|crates|apps|libs)/[^/]+/)?(?:test|spec)/", re.I
 )
+# A page on tests, or the specification of a format.
+_DOCUMENTED = re.compile(r"(?:^|/)(?:docs?|documentation)/.*\.(?:md|mdx|rst|adoc|html)$", re.I)
 _DEFINES = {
     ".py": re.compile(
         r"^[ \t]*(?:async\s+)?def\s+test_?\w*\s*\(|^[ \t]*class\s+\w+\(.*TestCase\)", re.M
@@ -114,7 +119,7 @@ def is_test_file(path: str, content: str | None = None) -> bool:
     """
     if _COLLECTED.search(path) and not _SHIPPED.search(path):
         return True
-    if not _FOLDER.search(path):
+    if not _FOLDER.search(path) or _DOCUMENTED.search(path):
         return False
     suffix = PurePosixPath(path).suffix.lower()
     if suffix not in CODE_SUFFIXES or _PLURAL_OR_TOP.search(path) or content is None:

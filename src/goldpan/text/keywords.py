@@ -138,25 +138,26 @@ STANCES: tuple[Stance, ...] = ("stated", "partial", "supposed", "asked", "negate
 """From the strongest claim to none."""
 _CLAUSE_END = re.compile(r"[.!?;](?=\s)|\b(?:and|but)\b", re.IGNORECASE)
 _NEGATION = re.compile(
-    r"(?:\b(?:not(?!\s+(?:only|just|merely)\b)|cannot|never|without|no\s+longer"
-    r"|(?:unable|fail(?:s|ed|ing)?)\s+to)|n['’]t)\b",
+    r"(?:\b(?:not|cannot|never|without|no\s+longer|(?:unable|fail(?:s|ed|ing)?)\s+to)|n['’]t)\b"
+    r"(?!\s+(?:only|just|merely)\b)",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
     r"(?:fully|completely|entirely|quite|really|wholly|totally)\s*\Z", re.IGNORECASE
 )
+_WHOLE_AFTER = re.compile(r"\s*(?:fully|completely|entirely|wholly|totally)\b", re.IGNORECASE)
 _PART = re.compile(
     r"\b(?:part(?:s|ly|ial(?:ly)?)?(?:\s+of)?|(?:half|semi|mostly|almost|nearly|some\s+of"
     r"|one\s+of|(?:first|next|another|a|one)\s+(?:step|part|half)|toward?s?|helps?))\b",
     re.IGNORECASE,
 )
 _PART_AFTER = re.compile(
-    r"\s*(?:[,(\[-]\s*)?(?:(?:but\s+)?(?:only\s+)?(?:partial(?:ly)?|partly|in\s+part|mostly)\b"
+    r"\s*(?:[,(\[-]\s*)?(?:(?:but\s+)?(?:only\s+|at\s+least\s+)?(?:partial(?:ly)?|partly|in\s+part|mostly)\b"
     r"|(?:1st|first|second|third|last)\s+(?:part|half|point|item|bullet)\b)",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"\b(?:might|may|maybe|could|would|perhaps|possibly|potential(?:ly)?"
+    r"\b(?:might|may|maybe|could|would|perhaps|possib(?:le|ly)|potential(?:ly)?"
     r"|hop(?:e[ds]?|efully|ing)|probably"
     r"|likely|attempt(?:s|ing|ed)?|tr(?:y|ies|ying|ied)\s+to|supposed(?:ly)?|suspects?|think|guess|believe"
     r"|wonder(?:ing)?|unsure|sure\s+(?:if|whether)|see\s+(?:if|whether)|(?:if|whether)\s+(?:this|it"
@@ -164,6 +165,10 @@ _SUPPOSED = re.compile(
     # A task for others, as in "somebody should fix #1": it is not done yet.
     r"|\b(?:some(?:one|body)|any(?:one|body)|we|you|they)(?:\s+still)?"
     r"\s+(?:should|must|(?:needs?|has|have|ought)\s+to)\Z",
+    re.IGNORECASE,
+)
+_SUPPOSED_AFTER = re.compile(
+    r"\s*[,(\[-]?\s*(?:hopefully|probably|possibly|perhaps|maybe|i\s+(?:hope|think|guess))\b",
     re.IGNORECASE,
 )
 # "Like #100, which fixed #1" or "once #100 fixes #1": another did it.
@@ -328,14 +333,17 @@ def _stance(before: str, keyword: str, after: str, reverts: int) -> Stance:
     negations = list(_NEGATION.finditer(near))
     if negations:
         end = negations[-1].end()
-        is_partial = _WHOLE.search(near, end) or _PART.search(near, end)
+        is_partial = (
+            _WHOLE.search(near, end) or _PART.search(near, end) or _WHOLE_AFTER.match(after)
+        )
         return "partial" if is_partial else "negated"
     if not reverts and before[-1:] in _QUOTES and after[:1] in _QUOTES:
         return "supposed"  # it tells of a text that says so
     question = _QUESTION.match(after)
     if question and (question[0].strip() == "?" or _ASKED.search(clause)):
         return "asked"
-    if _SUPPOSED.search(" ".join(words[-6:])) or _BY_ANOTHER.search(near):
+    hopes = _SUPPOSED.search(" ".join(words[-6:])) or _SUPPOSED_AFTER.match(after)
+    if hopes or _BY_ANOTHER.search(near):
         return "supposed"
     if _PART.search(near) or near.endswith("half-") or _PART_AFTER.match(after):
         return "partial"

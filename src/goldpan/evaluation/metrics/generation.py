@@ -109,27 +109,30 @@ def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
 # FAUN-Eval takes the answer as it stands, so models that explain themselves score 0 (section
 # 5.1); the other two tell a model that does not find the file from one that does not obey.
 
-_WORD = re.compile(r"""[^\s`'"<>()\[\]{}*,;|=]+""")
-_NOT_ALONE = re.compile(r"\s|=|://|\]\(")
+# Quotation marks and the punctuation of Chinese, which no one puts into a path.
+_MARKS = "\u201c\u201d\u2018\u2019\u300c\u300d\uff08\uff09\uff0c\u3001\u3002\uff1a\uff1b"
+_WORD = re.compile(rf"""[^\s`'"<>()\[\]{{}}*,;|={_MARKS}]+""")
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_NOT_ALONE = re.compile(rf"""[\s=`"<>{_MARKS}]|://|\]\(|\\?boxed\{{""")
 """Signs that an answer is more than a path; brackets alone are not, as in app/[id]/page.tsx."""
 _LONGEST = 4_096
 """Characters of a path, as file systems bound it."""
-_LINE_NUMBER = re.compile(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")
+_PLACE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$|::[\w.:]+$")
 
 
 def extract_path(answer: str) -> str | None:
     """Return the one path that an answer names, None where it names none or several.
 
-    Code fences, quotes, emphasis, a leading `./` and line numbers are set aside. A name counts
-    as a path where its suffix is that of a programming language; names without a folder count
-    only where none has one, as "Node.js" is not a path.
+    Code fences, quotes, emphasis, a leading `./` or `/`, line numbers and names of functions are
+    set aside. A name counts as a path where its suffix is that of a programming language; names
+    without a folder count only where none has one, as "Node.js" is not a path.
     """
     alone = _clean(answer.strip().strip("`'\"*").strip())
     if alone and len(alone) <= _LONGEST and not _NOT_ALONE.search(alone):
         return alone
     named = {
         path
-        for word in _WORD.findall(answer)
+        for word in [*_QUOTED.findall(answer), *_WORD.findall(_QUOTED.sub(" ", answer))]
         if len(word) <= _LONGEST and "://" not in word
         if language_of(path := _clean(word)) is not None
     }
@@ -140,7 +143,7 @@ def extract_path(answer: str) -> str | None:
 
 def _clean(word: str) -> str:
     word = word.rstrip(".:!?").replace("\\", "/")
-    return _LINE_NUMBER.sub("", word).removeprefix("./")
+    return _PLACE.sub("", word).removeprefix("./").removeprefix("/")
 
 
 # ROUGE-1 and ROUGE-L as F1, over tokens as the `rouge-score` package makes them, unstemmed.
@@ -228,7 +231,8 @@ def path_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
     columns = {
         "exact_match": [answer == path for path, answer in pairs],
         "exact_match_normalized": [
-            answer is not None and extract_path(answer) == path for path, answer in pairs
+            answer is not None and extract_path(answer) in (path, f"a/{path}", f"b/{path}")
+            for path, answer in pairs
         ],
     }
     return [means({name: np.array(column, dtype=float) for name, column in columns.items()})]

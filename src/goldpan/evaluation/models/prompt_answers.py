@@ -22,9 +22,11 @@ from goldpan.evaluation.model import Answer
 from goldpan.llm.answer_text import find_objects, without_thoughts
 from goldpan.llm.parts import PromptPart
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 _MINUS = "\u2212"
 _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
+_DENIED = re.compile(r"""(?<![^\n,;:={])[^\n,;:={]*[:=][\s"'`*]*(?:no|false|0)(?![\w.])""", re.I)
+"""A label that is answered one by one, as in `bug: no`."""
 _TAGGED = {"word", "tag"}
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
@@ -79,6 +81,9 @@ def read_answer(
         agree = all(answer == answers[0] for answer in answers)
         return Read(answers[0]) if agree and answers[0] is not None else Read(None, "no-answer")
     value = _of_words(wording, shown, text, longest=longest)
+    if value is None and task_type in ("binary", "multi-class", "regression"):
+        named = re.findall(rf"""(?i)\b{KEYS[task_type]}\b["'`*]*\s*[:=]([^\n,]*)""", text)
+        value = _of_words(wording, shown, named[0]) if len(named) == 1 else None
     if value is None:
         return Read(None, "no-answer")
     return Read(value, "no-json" if structured else "")
@@ -134,6 +139,8 @@ def _of_json(wording: Wording, shown: PromptRow, value: object) -> Answer:
         case "binary" | "multi-class":
             return _label(wording, value)
         case "regression":
+            if isinstance(value, list) and len(value) == 1:
+                value = value[0]
             return _of_words(wording, shown, value) if isinstance(value, str) else _finite(value)
         case "multi-label":
             if isinstance(value, str):
@@ -176,11 +183,12 @@ def _of_words(wording: Wording, shown: PromptRow, text: str, *, longest: bool = 
             numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
-            several = find_labels(tuple(wording.names), text)
+            several = find_labels(tuple(wording.names), _DENIED.sub("", text))
             if several:
                 return _ordered(wording, [wording.names[text_] for text_ in several])
-            nothing = wording.nothing
-            return [] if nothing and nothing in text.casefold() else None
+            none = wording.nothing and wording.nothing in text.casefold()
+            denied = find_labels(tuple(wording.names), text)
+            return [] if none or denied or text.strip() in ("", "[]") else None
         case "ner":
             lines = (line.strip().strip("`*").rpartition(":") for line in text.splitlines())
             pairs = [
