@@ -182,7 +182,7 @@ def test_options_of_the_program_are_taken_behind_the_command_too(tmp_path: Path)
 
 def test_open_names_the_newest_report(tmp_path: Path) -> None:
     sentence(run("open", "--no-browser", folder=tmp_path), 2, "HTML report", "goldpan report")
-    report = tmp_path / "goldpan-report.html"
+    report = tmp_path / "report.html"
     report.write_text("<p>", encoding="utf-8")
     assert run("open", "--no-browser", folder=tmp_path).out.strip() == report.as_uri()
     (tmp_path / "gone.html").symlink_to(tmp_path / "nowhere.html")

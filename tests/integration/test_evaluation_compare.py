@@ -197,7 +197,9 @@ def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> Non
     add_run(workspace, two_labels("bug_issue"), "late", 0.9)
     result = compared(workspace)
     assert result.block.models == ("bad", "good", "near")
-    assert result.block.left_out == ("late: no score on 5 of 6 tasks",)
+    assert result.block.left_out == (
+        "late (no score on incivility, requirement_type, sentiment and 2 more)",
+    )
     assert result.ranked[-1].name == "late"
     runs = read_runs(workspace, models=["good", "late"])
     named = compare_runs(runs, runs, load_tasks(), ComparisonQuestion(), keep_models=True)

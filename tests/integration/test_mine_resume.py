@@ -137,7 +137,9 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
     assert made.code == 0, made.err
     done = goldpan("status", "--workspace", tmp_path)
     assert done.code == 3, done.err
-    assert "The last run did not finish: run the same goldpan mine command again." in done.out
+    assert (
+        f"The last run did not finish: run goldpan --workspace {tmp_path} mine again." in done.out
+    )
     assert "not fetched yet" in done.out
 
 

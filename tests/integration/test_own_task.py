@@ -82,7 +82,7 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     assert "multi-label" in several.stderr
     missing = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y")
     assert "rows without y: 10 (rows 3, 6, 9, 12, 15 and 5 more)" in missing.stderr
-    dropped = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y", "--drop-empty")
+    dropped = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y", "--drop-unlabeled")
     assert "20 rows" in dropped.stdout
     assert "10 left out: no label" in dropped.stdout
     again = say(tmp_path / "lab", "tasks", "import", "mine", columns[0], "--json")

@@ -158,11 +158,12 @@ def make_report(
 
 
 def heading_of(compared: ComparisonResult) -> str:
-    """Return the models and tasks of a comparison in a line."""
-    names, systems = compared.tasks, compared.systems
+    """Return the models and tasks that are compared in a line."""
+    names, models = compared.tasks, [system.name for system in compared.systems]
+    if isinstance(compared.comparison, Comparison):
+        names, models = compared.comparison.tasks, [*compared.comparison.models]
     tasks = names[0] if len(names) == 1 else count(len(names), "task")
-    models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
-    return f"{models} on {tasks}"
+    return f"{models[0] if len(models) == 1 else f'{len(models)} models'} on {tasks}"
 
 
 def summary_of(compared: ComparisonResult) -> tuple[str, ...]:

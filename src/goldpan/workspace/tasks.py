@@ -69,7 +69,7 @@ class Tasks(Group):
         label: str = "",
         repo: str = "",
         document: str = "",
-        drop_empty: bool = False,
+        drop_unlabeled: bool = False,
     ) -> AddedTask:
         """Make a task of your own from a table, and import its rows.
 
@@ -85,7 +85,7 @@ class Tasks(Group):
             label (COLUMN): The column of correct answers.
             repo (COLUMN): The column of projects, if there is one.
             document (COLUMN): The column of documents or threads.
-            drop_empty: Leave out rows without a label.
+            drop_unlabeled: Leave out rows without a label.
         """
         from goldpan.core.storage.workspace import make_directory, write_whole
         from goldpan.datasets.tasks.importing import import_files
@@ -94,7 +94,13 @@ class Tasks(Group):
 
         paths = file_paths(files)
         described = describe_task(
-            name, paths, several(text), label, repo=repo, document=document, drop_empty=drop_empty
+            name,
+            paths,
+            several(text),
+            label,
+            repo=repo,
+            document=document,
+            drop_unlabeled=drop_unlabeled,
         )
         path = self.lab.own_tasks / f"{name}.toml"
         if name in load_tasks(self.lab.own_tasks):

@@ -148,13 +148,13 @@ def describe_task(
     *,
     repo: str = "",
     document: str = "",
-    drop_empty: bool = False,
+    drop_unlabeled: bool = False,
 ) -> TaskOfTable:
     """Return a task whose rows are tables with these columns.
 
     Two values of `label` make a binary task, more a multi-class one, and numbers of more than
     ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
-    With `drop_empty`, rows without an answer are left out.
+    With `drop_unlabeled`, rows without an answer are left out.
     Raises `UsageError` that names all problems, not the first alone.
     """
     rows: list[Row] = []
@@ -166,9 +166,9 @@ def describe_task(
     kind = _type(values)
     if not problems:
         unlabeled = [place for place, _, answer in rows if not answer]
-        if unlabeled and not drop_empty:
+        if unlabeled and not drop_unlabeled:
             empty = Doubt.of(f"rows without {label}: {len(unlabeled):,}", unlabeled)
-            problems.append(f"{empty}; --drop-empty leaves them out")
+            problems.append(f"{empty}; --drop-unlabeled leaves them out")
         problems += _label_problems(values, kind, label)
     if problems:
         many = len(problems) > 1
@@ -178,7 +178,11 @@ def describe_task(
             f"Correct {'them all' if many else 'this'}, and run the command again",
         )
     labels = [] if kind == "regression" else _ordered(values)
-    settings: dict[str, str | bool] = {"repo": repo, "document": document, "drop_empty": drop_empty}
+    settings: dict[str, str | bool] = {
+        "repo": repo,
+        "document": document,
+        "drop_unlabeled": drop_unlabeled,
+    }
     return TaskOfTable(
         _toml(name, files, text, label, kind, labels, settings),
         {label: values[label] for label in labels},

@@ -68,7 +68,7 @@ class Layout:
     """The ids of rows: of the file's name, or its `stem`, the number and groups of `file`."""
     unquoted: str = ""
     """The column that may hold separators without quotes."""
-    drop_empty: bool = False
+    drop_unlabeled: bool = False
     """Whether rows without an answer are left out."""
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class WrongAnswerError(DatasetError):
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the files, in order; all problems are reported at the end.
 
-    A row without an answer has None as its target, if the task's settings say `drop_empty`.
+    A row without an answer has None as its target, if the task's settings say `drop_unlabeled`.
 
     Raises `UsageError` for a file of another name than the source's, `DatasetError` for a column
     that is missing, an answer that is not one of the task's, or several such problems.
@@ -283,7 +283,9 @@ def _joined(layout: Layout, row: Mapping[str, Any]) -> str:
 
 def _target(table: OpenTable, row: Mapping[str, Any], where: str) -> Any:
     task, layout = table.task, table.layout
-    if layout.drop_empty and not any(cell_text(row.get(name)).strip() for name in layout.target):
+    if layout.drop_unlabeled and not any(
+        cell_text(row.get(name)).strip() for name in layout.target
+    ):
         return None
     match task.type:
         case "regression":
