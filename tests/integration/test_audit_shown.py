@@ -215,7 +215,7 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     assert "free of all findings (solution-in-issue); " in text
     assert "none could be judged for measures-nothing" in text
     assert "<mark>" in text.partition('class="passage"')[2]
-    assert "no stored run of a model that reads it answered it" in text
+    assert "no stored run of a model that reads the row has answered it" in text
     page = tmp_path / "row.html"
     done = invoke(
         *("report", "--row", EDIT, "--dataset", "code-edit", "--output", page),

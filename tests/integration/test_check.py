@@ -194,7 +194,7 @@ def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
     code, out = check(root)
     assert code == 1
     assert f"Damaged: {path}: the clone's record says" in out
-    assert "Made of it: tables/prospector/sluice/revisions.parquet, " in out
+    assert "Made from it: tables/prospector/sluice/revisions.parquet, " in out
     assert "datasets/code-edit" in out
     assert "datasets/qa" not in out
     assert (

@@ -150,7 +150,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
         twin.requests = []
         mine_twin(twin, tmp_path, "rest", notes=notes)
         assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
-    assert "Going on where the last run stopped" in notes
+    assert "Continuing where the last run stopped" in notes
 
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
         with miner() as second:
             done = second.wait()
         assert done.code == 0, done.err
-        assert "Going on where the last run stopped" in done.err
+        assert "Continuing where the last run stopped" in done.err
     assert_nothing_twice(tmp_path)
 
 

@@ -91,7 +91,7 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
     [
         ("pass", "issues", "the subject is 'issues', not issue, discussion or pair"),
         ("return [1]", "issue", "it returned a list, not an Arrow table"),
-        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "lacks the column keep; it"),
+        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "has no column keep; it"),
         (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",
          "each of the 68 needs exactly one"),
         (ALL.replace("number", "min(number) OVER ()").format("true AS keep, '' AS reason",

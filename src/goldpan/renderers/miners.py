@@ -169,11 +169,11 @@ def _paired(result: PairResult) -> Iterator[Piece]:
 def _mended(result: Repair) -> Iterator[Piece]:
     kept = f"{count(result.kept, 'intact reply')} kept"
     yield f"{result.directory}: {count(result.flaws, 'damaged file')}, {kept}."
-    yield from (f"  All of it is kept as {path}" for path in result.aside)
+    yield from (f"  The damaged file is kept as {path}" for path in result.aside)
     parent = result.directory.parent
     if parent.parent.name == "raw":
         mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
-        yield f"  {mine} fetches what is lost; add --from-backup PATH for that of a backup."
+        yield f"  {mine} fetches what was lost; add --from-backup PATH if it came from a backup."
 
 
 @renders(TableCounts)

@@ -79,9 +79,9 @@ class Annotate(Group):
         layout = self.lab.layout
         known = self._task(task, suspects)
         if form is None and known is None:
-            raise UsageError("There is neither a form nor a task", "Give --form or --task")
+            raise UsageError("Neither a form nor a task is given", "Give --form or --task")
         if dataset is None and known is None:
-            raise UsageError("There is neither a dataset nor a task", "Give --dataset or --task")
+            raise UsageError("Neither a dataset nor a task is given", "Give --dataset or --task")
         asked_form = task_form(known) if form is None and known else find_form(form or "")
         if dataset is not None:
             rows = dataset_directory(layout, dataset)
