@@ -120,7 +120,7 @@ def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) ->
     unsorted = text.replace('order=("repo", "issue")', 'order=("repo", "number")')
     timeless = text.replace('target="title"', 'target="title", moment=""')
     for name, changed, message in (
-        ("bare", unlicensed, "issue-titles lacks the column license"),
+        ("bare", unlicensed, "issue-titles has no column license"),
         ("order", unsorted, "issue-titles has no column number"),
         ("timeless", timeless, "issue-titles names no column as its moment"),
     ):

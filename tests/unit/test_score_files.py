@@ -18,10 +18,11 @@ from goldpan.evaluation.compare.compare import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, Method
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
-from goldpan.report.compared import evaluation_page, make_report, paper_tables
+from goldpan.report.compared import make_report, paper_tables
 from goldpan.report.comparison.sections import metrics_tables
 from goldpan.report.comparison.words import sentences, warnings
 from goldpan.report.document import Report, ReportTable
+from goldpan.report.html import evaluation_page
 
 pytest.importorskip("scipy")
 
@@ -166,7 +167,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
     report = reported(compared(flaky(tmp_path / "flaky.csv")))
     assert [section.key for section in report.sections] == ["ranking"]
     assert len(report.summary) == 3
-    assert any("ran none of the models" in warning for warning in report.warnings)
+    assert any("did not run the models" in warning for warning in report.warnings)
     several = projects(tmp_path / "p.json", 0.15)
     assert [section.key for section in reported(compared(several)).sections] == ["ranking", "pairs"]
     titles = [table.title for table in paper_tables(compared(several))]

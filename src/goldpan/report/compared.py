@@ -41,7 +41,7 @@ from goldpan.report.document import (
     number_columns,
     with_interval,
 )
-from goldpan.report.html import document_page, write_page
+from goldpan.report.html import evaluation_page, write_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +255,6 @@ def _row(pair: ComparedPair, comparison: Comparison) -> Row:
         "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
         **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
     }
-
-
-def evaluation_page(report: Report) -> str:
-    """Return the report as one HTML page that needs nothing else."""
-    return document_page(
-        report, kicker="Evaluation report", made="from stored results; the same give the same page."
-    )
 
 
 _COMMANDS = str.maketrans(

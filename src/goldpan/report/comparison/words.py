@@ -211,8 +211,8 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
     if compared.origin:
         invalid = "are empty or not among the labels, and count as wrong"
         yield (
-            f"Goldpan ran none of the models of these {compared.origin}, and knows nothing of leaks"
-            " between training and test."
+            f"Goldpan did not run the models of these {compared.origin}, so leaks between training"
+            " and test are unknown."
         )
     else:
         yield from _of_runs(compared)
