@@ -188,7 +188,7 @@ class Annotate(Group):
         return export_gold(self.lab.layout, project, Path(gold))
 
     def serve(self, *, port: int = 8080, host: str = "127.0.0.1", install: bool = False) -> None:
-        """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.
+        """Run a Label Studio until Ctrl-C, with a link where annotators sign up.
 
         It listens on this machine alone. With --host, whoever reaches that address sees its
         sign-in page, and whoever has the link sees all projects; what is sent is not encrypted.
