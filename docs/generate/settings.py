@@ -52,7 +52,10 @@ def models_page() -> str:
         "Models and protocols",
         _MODELS,
         "## Models",
-        table(("model", ""), [(f"`{model.name}`", model.about) for model in catalog().values()]),
+        table(
+            ("model", "tasks", ""),
+            [(f"`{model.name}`", model.tasks, model.about) for model in catalog().values()],
+        ),
         "## Fine-tuning",
         _TRAINING,
         _training(),

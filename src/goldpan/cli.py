@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,9 +15,6 @@ from goldpan.core.log import WORDS
 from goldpan.core.plugins.loading import culprit
 from goldpan.core.remote import push_opened, with_addresses
 from goldpan.core.secrets import mask, register_environment
-
-_COMMAND = re.compile(r"Run goldpan [a-z-]+(?: [a-z-]+)?(?: --[a-z-]+(?: [^\s,;.]+)?)*")
-"""A remedy that is a command alone."""
 
 
 def main() -> None:
@@ -58,8 +53,7 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
     except SystemExit as end:
         return end.code
     except GoldpanError as error:
-        remedy = _in_workspace(with_addresses(error.remedy), WORDS.get())
-        _complain(error.reworded(with_addresses(error.problem), remedy))
+        _complain(error.reworded(with_addresses(error.problem), with_addresses(error.remedy)))
         return error.exit_code
     except BrokenPipeError:
         return 141
@@ -74,15 +68,6 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
             _defect(error)
         _complain(explained)
         return explained.exit_code
-
-
-def _in_workspace(remedy: str, words: Sequence[str]) -> str:
-    """Return a remedy whose command is run in the workspace that the words of this one name."""
-    parts = [part for word in words for part in word.split("=", 1)]
-    named = parts[parts.index("--workspace") :][1:2] if "--workspace" in parts else []
-    if named and _COMMAND.fullmatch(remedy) and "-h" not in remedy.split():
-        return f"{remedy} --workspace {shlex.quote(named[0])}"
-    return remedy
 
 
 def _defect(error: Exception) -> NoReturn:

@@ -97,10 +97,10 @@ def _git() -> str:
         raise GoldpanError(f"{program} does not run", remedy) from None
     version = re.search(r"(\d{1,4})\.(\d{1,4})", output)
     if version is None:
-        raise GoldpanError("it does not tell its version", remedy)
+        raise GoldpanError("it does not report its version", remedy)
     if (int(version[1]), int(version[2])) < _LEAST_GIT:
         least = ".".join(map(str, _LEAST_GIT))
-        raise _Note(output, f"Goldpan is tried with git {least} and later")
+        raise _Note(output, f"Goldpan is tested with git {least} and later")
     return output
 
 
@@ -154,7 +154,7 @@ def _limits(client: httpx.Client, url: str, token: str | None) -> str:
         remedy = "Make a new one, or unset GITHUB_TOKEN"
         raise GoldpanError(f"{url} does not accept the token", remedy)
     if reply.status_code == httpx.codes.NOT_FOUND:  # an Enterprise server without limits
-        return f"{url} answers, and knows no limits"
+        return f"{url} answers, and reports no rate limits"
     kinds = {"core": "REST", "graphql": "GraphQL"}
     limits = [_left(name, resources.get(kind)) for kind, name in kinds.items()]
     if not any(limits):
@@ -200,7 +200,7 @@ def _label_studio(environment: Mapping[str, str]) -> str:
     if not url:
         if SERVER.is_installed(SERVER.default_place(environment)):
             return "installed; goldpan annotate serve starts it"
-        raise _Note("not installed", "goldpan annotate serve --install brings it")
+        raise _Note("not installed", "goldpan annotate serve --install installs it")
     from goldpan.annotation.studio.client import Studio
     from goldpan.annotation.studio.serve import find_server
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +189,8 @@ def test_without_an_audit_of_these_rows_nothing_is_told_and_the_remedy_is_named(
             *("--workspace", lab.path),
         )
         assert done.exit_code == 0
-        said = " ".join(done.stdout.split())
-        assert f"Rows include no audit findings: {cause}. Run goldpan audit qa." in said
+        said, command = " ".join(done.stdout.split()), f"goldpan --workspace {lab.path}"
+        assert f"Rows include no audit findings: {cause}. Run {command} audit qa." in said
         assert "findings" not in first_row(tmp_path / "inspect")["metadata"]
         with pytest.raises(DatasetError, match=cause):
             lab.dataset("qa").to_arrow(findings=True)
@@ -216,7 +215,7 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     assert "free of all findings (solution-in-issue); " in text
     assert "none could be judged for measures-nothing" in text
     assert "<mark>" in text.partition('class="passage"')[2]
-    assert "no stored run of a model that reads it answered it" in text
+    assert "no stored run of a model that reads the row has answered it" in text
     page = tmp_path / "row.html"
     done = invoke(
         *("report", "--row", EDIT, "--dataset", "code-edit", "--output", page),
@@ -228,9 +227,8 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     assert "Why is this row good?" in row and EDIT in row
     assert "What the label rests on" in row and "<b>solution-in-issue</b>" in row
     assert "Verdicts: " in row
-    with chdir(tmp_path):
-        lab.report(dataset="code-edit", row=EDIT)
-    own = tmp_path / "goldpan-row-code-edit-prospector-sluice-63+64.html"
+    lab.report(dataset="code-edit", row=EDIT)
+    own = lab.path / "row-code-edit-prospector-sluice-63+64.html"
     assert own.read_text("utf-8") == row
     with pytest.raises(UsageError, match="No row 'code-edit:nobody#1' is in code-edit"):
         lab.report(dataset="code-edit", row="code-edit:nobody#1", output=page)

@@ -129,7 +129,7 @@ def test_a_line_that_explodes_is_named_and_never_held(
     entries = list(read_entries(backup))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    reason = f"{source.name}:2: it is larger than 32 MB, which no entry is"
+    reason = f"{source.name}:2: it is larger than 32 MB, too large for an entry"
     assert (str(backup.unreadable), backup.without_entries.count) == (reason, 0)
     assert [entry.location for entry in entries] == [f"{source.name}:{n}" for n in (1, 3)]
     assert peak < 2.5 * LARGEST_ENTRY

@@ -210,7 +210,7 @@ def test_accepted_answers_are_judged_by_people_not_by_models(discussed: Discusse
     folder = discussed.lab.path
     done = run("review", "--subject", "discussion", "--dry-run", "--workspace", folder)
     assert done.code == 2
-    assert "goldpan evaluate labels DATASET --sample 50" in done.err
+    assert "evaluate labels DATASET --sample 50" in done.err
     discussed.lab.build("qa", source="discussions")
     words = ("evaluate", "labels", "qa", "--sample", "1", "--workspace", folder)
     with terminal(*words, folder=folder, environment=offline()) as screen:

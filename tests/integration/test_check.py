@@ -194,10 +194,13 @@ def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
     code, out = check(root)
     assert code == 1
     assert f"Damaged: {path}: the clone's record says" in out
-    assert "Made of it: tables/prospector/sluice/revisions.parquet, " in out
+    assert "Made from it: tables/prospector/sluice/revisions.parquet, " in out
     assert "datasets/code-edit" in out
     assert "datasets/qa" not in out
-    assert "goldpan clone --repo prospector/sluice --source BUNDLE, which sets it aside" in out
+    assert (
+        f"goldpan --workspace {root} clone --repo {REPO} --source BUNDLE, which sets it aside"
+        in out
+    )
     done = goldpan("build", "code-edit", "--workspace", root)
     assert done.code == 1
     assert f"{path} was changed" in done.err
@@ -233,7 +236,7 @@ def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> 
     done = goldpan(command, "--workspace", root)
     assert done.code == 1
     assert f"{path} no longer holds" in done.err
-    assert f"goldpan mine --repo {REPO}" in done.err
+    assert f"goldpan --workspace {root} mine --repo {REPO}" in done.err
     assert workspace.table(REPO, "entries").read_bytes() == before
 
 

@@ -223,13 +223,13 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo a/b --from-backup empty", 2, ("empty holds no .json",)),
     ("mine --repo a/b --repo a/c --from-backup good.jsonl", 2, ("exactly one --repo",)),
     ("mine --repo a/b --from-backup good.jsonl --dry-run", 2, ("Leave out --dry-run",)),
-    *((f"{name} --workspace empty", 1, ("holds no repository", "goldpan mine"))
+    *((f"{name} --workspace empty", 1, ("holds no repository", "mine --repo OWNER/NAME"))
       for name in ("status", "pair", "normalize")),
-    *((f"{name} --repo x/y --workspace w", 1, ("x/y", "goldpan mine --repo x/y"))
+    *((f"{name} --repo x/y --workspace w", 1, ("x/y", "goldpan --workspace w mine --repo x/y"))
       for name in ("status", "pair", "normalize")),
     ("pair --rules strict --workspace w", 2, ("--rules strict", "faun-eval")),
-    ("why x/y#1 --workspace w", 1, ("x/y", "goldpan mine --repo x/y")),
-    ("why a/b#77 --workspace w", 1, ("a/b#77", "newer than the last goldpan mine")),
+    ("why x/y#1 --workspace w", 1, ("x/y", "goldpan --workspace w mine --repo x/y")),
+    ("why a/b#77 --workspace w", 1, ("a/b#77", "newer than the last")),
     ("why a/b --workspace w", 2, ("'a/b'", "OWNER/NAME#NUMBER")),
 ]  # fmt: skip
 
@@ -249,9 +249,9 @@ def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     shutil.copytree(shelf / "w", tmp_path / "w")
     workspace = WorkspaceLayout(tmp_path / "w")
     path = workspace.raw("a/b") / "run-0001.zst"
-    remedy = "goldpan check --repair"
+    remedy = "goldpan --workspace w check --repair"
     if part == "table":
-        path, remedy = workspace.table("a/b", "entries"), "goldpan normalize"
+        path, remedy = workspace.table("a/b", "entries"), "goldpan --workspace w normalize"
     data = bytearray(path.read_bytes())
     data[{"magic": 0, "meta": 12, "table": -1}[part]] ^= 0xFF
     path.write_bytes(data)

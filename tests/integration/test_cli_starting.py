@@ -113,7 +113,11 @@ def test_doctor_on_a_bad_network_and_a_bad_token(tmp_path: Path) -> None:
     ("answer", "level", "message"),
     [
         ("git version 2.30.1 (Apple Git-130)", "note", "git version 2.30.1 (Apple Git-130)"),
-        ("", "fail", "it does not tell its version"),  # as macOS has it before its tools are there
+        (
+            "",
+            "fail",
+            "it does not report its version",
+        ),  # as macOS has it before its tools are there
     ],
 )
 def test_doctor_reads_the_version_that_git_tells(
@@ -182,7 +186,7 @@ def test_options_of_the_program_are_taken_behind_the_command_too(tmp_path: Path)
 
 def test_open_names_the_newest_report(tmp_path: Path) -> None:
     sentence(run("open", "--no-browser", folder=tmp_path), 2, "HTML report", "goldpan report")
-    report = tmp_path / "goldpan-report.html"
+    report = tmp_path / "report.html"
     report.write_text("<p>", encoding="utf-8")
     assert run("open", "--no-browser", folder=tmp_path).out.strip() == report.as_uri()
     (tmp_path / "gone.html").symlink_to(tmp_path / "nowhere.html")
@@ -197,7 +201,7 @@ def test_a_mistyped_command_of_a_group_is_told_with_the_nearest(tmp_path: Path) 
     assert (done.code, "'evaluate runn' (did you mean run?)" in done.err) == (2, True), done.err
     assert "no workspace lab" in run("--workspace", "lab", "status", folder=tmp_path).err
     done = run("--dry-run", "mine", folder=tmp_path)
-    assert "Options of a command stand behind it" in done.err
+    assert "Put the options of a command after it" in done.err
 
 
 def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:

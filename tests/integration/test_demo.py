@@ -169,13 +169,15 @@ def test_answers_have_tiers_the_best_first(workspace: WorkspaceLayout, tmp_path:
 
     said, tiers, card = built()
     assert tiers == ["likely"] * 56 + ["possible"] * 22
+    assert "in place of" not in said
     assert "  56 likely (12 points or more): on held-out repositories, 70% [56%, 81%] of" in said
-    assert "goldpan build qa --answer likely keeps only the likely ones" in " ".join(said.split())
+    assert "build qa --answer likely keeps only the likely ones" in " ".join(said.split())
     assert (
         "56 likely" in card and "22 possible" in card and "expect 61% [51%, 70%] complete" in card
     )
     said, tiers, card = built("--answer", "likely")
     assert tiers == ["likely"] * 56
+    assert f"Written to {tmp_path / 'rows'}, in place of the earlier dataset there" in said
     assert "with at least 12 points" in card and "expect 70% [56%, 81%] complete" in card
 
 

@@ -45,7 +45,7 @@ def page(name: str) -> str:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(README, "goldpan-report.html"), (page("guide.md"), "│ fixes   │")],
+    [(README, "report.html"), (page("guide.md"), "│ fixes   │")],
     ids=["README", "guide"],
 )
 def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_good_endpoint_is_told_to_be_one() -> None:
         sizes = [len(body["messages"][0]["content"]) for body in server.chats]
     assert {finding.level for finding in findings.values()} == {"ok"}
     assert findings["Endpoint"].message.endswith("/v1 serves judge")
-    assert findings["Schema"].message == "answers keep to it"
+    assert findings["Schema"].message == "answers follow it"
     assert findings["Context"].message == "32,768 tokens"
     assert "tokens a second read" in findings["Speed"].message
     assert len(sizes) == 3
@@ -81,14 +81,14 @@ def test_thoughts_and_tokens_that_nobody_counts_are_told() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda _: Said("Hello"), "not kept to: it says Hello"),
+        (lambda _: Said("Hello"), "not followed: it says Hello"),
         (
             lambda body: (
                 Fault(400, "unsupported", "response_format is not supported")
                 if "response_format" in body
                 else obeys(body)
             ),
-            "not taken: the form of answers is told in words",
+            "not supported: the answer format is described in words",
         ),
     ],
 )

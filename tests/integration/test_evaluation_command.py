@@ -53,7 +53,7 @@ def test_rows_that_are_not_there_are_told_with_how_to_get_them(root: Path) -> No
     done = run(root, "--task", "issue_type", "--model", "majority")
     assert done.exit_code == 2
     assert "There are no rows of issue_type" in done.stderr
-    assert "goldpan tasks import issue_type FILES" in done.stderr
+    assert "tasks import issue_type FILES" in done.stderr
 
 
 def test_settings_that_make_no_sense_are_told(root: Path) -> None:

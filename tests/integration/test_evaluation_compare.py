@@ -184,7 +184,7 @@ def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> Non
     result = compared(workspace)
     assert {run.scores.examples for system in result.systems for run in system.every()} == {60}
     assert [(run.model, run.scores.examples) for run in result.elsewhere] == [("one", 50)]
-    left_out = "Not compared, as data, split or labels are others: runs of "
+    left_out = "Not compared, because data, split or labels differ: runs of "
     assert [*warnings(result)][-1] == f"{left_out}one on requirement_type."
     runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
     rest = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
@@ -197,7 +197,9 @@ def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> Non
     add_run(workspace, two_labels("bug_issue"), "late", 0.9)
     result = compared(workspace)
     assert result.block.models == ("bad", "good", "near")
-    assert result.block.left_out == ("late: no score on 5 of 6 tasks",)
+    assert result.block.left_out == (
+        "late (no score on incivility, requirement_type, sentiment and 2 more)",
+    )
     assert result.ranked[-1].name == "late"
     runs = read_runs(workspace, models=["good", "late"])
     named = compare_runs(runs, runs, load_tasks(), ComparisonQuestion(), keep_models=True)

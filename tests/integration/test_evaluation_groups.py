@@ -64,7 +64,7 @@ def test_a_test_that_stands_in_train_is_told_beside_its_score(tmp_path: Path) ->
     done = invoke("evaluate", *command, "--workspace", tmp_path)
     text = " ".join(done.stdout.split())
     assert "WARNING: 20 of 20 test rows (100.0%) have a text that is also in train" in text
-    assert "says nothing of new texts" in text
+    assert "says nothing about new texts" in text
     assert text.count("WARNING") == 1
     record = read_runs(WorkspaceLayout(tmp_path))[0]
     (texts, *_) = record.leaks.without

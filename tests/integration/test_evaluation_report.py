@@ -23,7 +23,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import evaluation_page, make_report, report_comparison
+from goldpan.report.compared import make_report, report_comparison
 from goldpan.report.document import (
     Content,
     Fold,
@@ -36,6 +36,7 @@ from goldpan.report.document import (
     formatted,
     listed,
 )
+from goldpan.report.html import evaluation_page
 from tests.comparing import (
     add_run,
     add_runs,

@@ -183,7 +183,7 @@ def test_a_clone_whose_record_settings_or_head_were_changed_is_told(
         verify_clone(made.path)
     record = made.path / "goldpan.json"
     record.write_bytes(record.read_bytes()[:-3])
-    with pytest.raises(GitError, match=r"not as it was written.* Run goldpan clone"):
+    with pytest.raises(GitError, match=r"was changed after it was written.* Run goldpan clone"):
         verify_clone(made.path)
     record.unlink()
     with pytest.raises(GitError, match="is gone"):

@@ -138,7 +138,9 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
     assert made.code == 0, made.err
     done = goldpan("status", "--workspace", tmp_path)
     assert done.code == 3, done.err
-    assert "The last run did not finish: run the same goldpan mine command again." in done.out
+    assert (
+        f"The last run did not finish: run goldpan --workspace {tmp_path} mine again." in done.out
+    )
     assert "not fetched yet" in done.out
 
 
@@ -149,7 +151,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
         twin.requests = []
         mine_twin(twin, tmp_path, "rest", notes=notes)
         assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
-    assert "Going on where the last run stopped" in notes
+    assert "Continuing where the last run stopped" in notes
 
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
         with miner() as second:
             done = second.wait()
         assert done.code == 0, done.err
-        assert "Going on where the last run stopped" in done.err
+        assert "Continuing where the last run stopped" in done.err
     assert_nothing_twice(tmp_path)
 
 

@@ -235,7 +235,8 @@ def test_what_a_license_emptied_names_what_helps(
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
     with Twin(world) as twin:
         lab = Workspace(tmp_path / "lab", api_url=twin.url)
-        lab.mine("prospector/sluice")
+        with pytest.warns(UserWarning, match="prospector/none does not exist"):
+            lab.mine("prospector/sluice", "prospector/none")
 
     def remedy() -> str:
         with pytest.raises(DatasetError) as error:

@@ -91,7 +91,7 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
     [
         ("pass", "issues", "the subject is 'issues', not issue, discussion or pair"),
         ("return [1]", "issue", "it returned a list, not an Arrow table"),
-        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "lacks the column keep; it"),
+        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "has no column keep; it"),
         (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",
          "each of the 68 needs exactly one"),
         (ALL.replace("number", "min(number) OVER ()").format("true AS keep, '' AS reason",
@@ -120,7 +120,7 @@ def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) ->
     unsorted = text.replace('order=("repo", "issue")', 'order=("repo", "number")')
     timeless = text.replace('target="title"', 'target="title", moment=""')
     for name, changed, message in (
-        ("bare", unlicensed, "issue-titles lacks the column license"),
+        ("bare", unlicensed, "issue-titles has no column license"),
         ("order", unsorted, "issue-titles has no column number"),
         ("timeless", timeless, "issue-titles names no column as its moment"),
     ):

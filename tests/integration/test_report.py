@@ -111,7 +111,7 @@ def test_the_funnel_is_told_in_numbers(usual: str) -> None:
     assert "12 issues in, 4 kept (33.3 %)." in text
     assert "4 fix pairs in, 2 kept (50.0 %)." in text
     assert "mined 12 length leaves 8 drops −4 people leaves 4 drops −4" in text
-    # Drops alone, share, only this one, undecided, left, reasons.
+    # Drops, share, only this one, undecided, left, reasons.
     assert "length 4 33.3 % 2 0 8 too-short 4" in text
     assert "people 5 41.7 % 4 1 4 alone 6" in text
     assert "tone 1 8.3 % – 0 – rude 1" in text
@@ -155,8 +155,8 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
 def test_a_criterion_drops_as_many_in_every_place(usual: str) -> None:
     funnel, _, dropped = Reader(usual).text.partition("What the filters drop")
     assert "people 5 41.7 % 4 1 4 alone 6" in funnel
-    assert "people issues 5 dropped alone, 1 undecided" in dropped
-    assert "length issues 4 dropped alone " in dropped
+    assert "people issues 5 dropped, 1 undecided" in dropped
+    assert "length issues 4 dropped " in dropped
 
 
 def test_verdicts_against_a_row_say_why_it_is_there(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_numbers_that_mean_the_same_are_equal_on_every_screen(tmp_path: Path) ->
             for step in funnel["steps"]:
                 decides = "" if step["decides"] else ", does not decide"
                 undecided = f", {step['undecided']} undecided" if step["undecided"] else ""
-                alone = f"{step['out']} dropped alone{undecided}"
+                alone = f"{step['out']} dropped{undecided}"
                 assert f" {step['criterion']} {noun}{decides} {alone} " in dropped
         assert "the paper" not in text
 

@@ -92,8 +92,8 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
         basis = first["basis"][0] if isinstance(first["basis"], list) else first["basis"]
         assert (basis["rules"], basis["other_profiles"]) == ("default", ["faun-eval"])
     assert (
-        "Stored: --rules default (--profile default, --profile faun-eval), "
-        "--rules faun-eval (--profile default)\n"
+        "Paired by the rules default, filtered by the profiles default, faun-eval.\n"
+        "Paired by the rules faun-eval, filtered by the profile default.\n"
     ) in program(lab, "status")
     (coverage,) = json.loads(program(lab, "status", "--json"))
     assert coverage["stored"]["faun-eval"] == ["default"]

@@ -60,7 +60,7 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     labels_of_kinds = ("annotate", "push", "--project", "kinds", "--form", "issue-type")
     goldpan(*labels_of_kinds, "--dataset", built)
     done = goldpan("annotate", "export", "--project", "kinds", "--gold", gold, code=2)
-    assert "No gold set is made of issue-type. Choose a project of fix-pair or" in done.err
+    assert "A gold set cannot be made of issue-type. Choose a project of fix-pair or" in done.err
     score = run("evaluate", "labels", built, "--gold", gold, folder=lab.root.parent)
     assert f"answers {len(rows) - 3}, partly 1, not 1" in score.out, score.err
 

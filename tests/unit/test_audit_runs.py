@@ -95,7 +95,7 @@ def test_what_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     blind = {"most-changed-file": {"r0": True}, "m without title": {"r0": False}}
     found = find_measure(row, replace(several, blind=blind))
     assert (found.verdict, found.case) == ("found", "solved-without")
-    assert found.why == "solved by most-changed-file, so without the text or the code"
+    assert found.why == "solved by most-changed-file, which reads neither the text nor the code"
     found = find_measure(row, replace(several, blind={"m without title": {"r0": False}}))
     assert found.verdict == "not-found"
 

@@ -66,7 +66,7 @@ def test_a_score_that_is_not_defined_is_left_out_or_told(tmp_path: Path) -> None
     path.write_text("\n".join(lines), encoding="utf-8")
     result = compare_file(read_scores(path), ComparisonQuestion())
     assert ranking(result).tasks == ("t / p",)
-    assert result.block.left_out == ("t / q: 1 of 2 models have no score",)
+    assert result.block.left_out == ("t / q (no score of a)",)
     path.write_text("\n".join((lines[0], *lines[3:])), encoding="utf-8")
     with pytest.raises(Exception, match="a on t / q, seed 0, has no f1: it would divide by zero"):
         compare_file(read_scores(path), ComparisonQuestion())

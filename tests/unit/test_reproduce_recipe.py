@@ -41,7 +41,7 @@ def test_every_shipped_recipe_is_whole() -> None:
         (('with_name("printed.csv")', 'with_name("no.csv")'), r"no\.csv cannot be read"),
         (("1,toys,A,0.80,", "9,toys,A,0.80,"), "line 2 names the table '9'"),
         (("1,toys,A,0.80,", "1,toys,,0.80,"), "line 2 has no column"),
-        (("1,toys,A,0.80,", "1,toys,A,0.80,often"), "'often' is no tolerance of '0.80'"),
+        (("1,toys,A,0.80,", "1,toys,A,0.80,often"), "'often' is not a tolerance of '0.80'"),
         (("1,toys,B,0.62", "1,toys,A,0.62"), "line 3: 'toys', 'A' of table 1 stands twice"),
         (("column,printed", "col,printed"), "line 2 has no column"),
         (('key="1"', 'key="3"'), "line 2 names the table '1', which is not in tables"),

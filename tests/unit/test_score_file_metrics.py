@@ -132,7 +132,7 @@ def test_the_answers_say_which_metric_fits(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"hardly labels.* Name the metric"):
         compared(tmp_path / "text.json", answered(many, a=many, b=many))
     assert compared(tmp_path / "f1.json", answered(many, a=many, b=many), "f1").metric == "f1"
-    with pytest.raises(EvaluationError, match="'few', which is no number"):
+    with pytest.raises(EvaluationError, match="'few', which is not a number"):
         compared(tmp_path / "n.json", answered(["1", "few"], a=["1", "2"], b=["1", "1"]), "mae")
     with pytest.raises(EvaluationError, match=r"b on t, seed 0, has no -mae: 1 of 2 answers"):
         compared(tmp_path / "m.json", answered(["1", "2"], a=["1", "2"], b=["1", ""]), "mae")

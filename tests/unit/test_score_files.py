@@ -18,10 +18,11 @@ from goldpan.evaluation.compare.compare import compare_file
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, Method
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.score_files import read_scores
-from goldpan.report.compared import evaluation_page, make_report, paper_tables
+from goldpan.report.compared import make_report, paper_tables
 from goldpan.report.comparison.sections import metrics_tables
 from goldpan.report.comparison.words import sentences, warnings
 from goldpan.report.document import Report, ReportTable
+from goldpan.report.html import evaluation_page
 
 pytest.importorskip("scipy")
 
@@ -158,7 +159,7 @@ def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
     assert result.new_tasks is not None
     assert result.new_tasks.decision("a", "b") == "better"
     text = " ".join(sentences(result))
-    assert "on new rows of these tasks it cannot be told which model is better" in text
+    assert "on new rows of these tasks it is unknown which model is better" in text
     assert "On new tasks, a is better than b" in text
 
 
@@ -166,7 +167,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
     report = reported(compared(flaky(tmp_path / "flaky.csv")))
     assert [section.key for section in report.sections] == ["ranking"]
     assert len(report.summary) == 3
-    assert any("ran none of the models" in warning for warning in report.warnings)
+    assert any("did not run the models" in warning for warning in report.warnings)
     several = projects(tmp_path / "p.json", 0.15)
     assert [section.key for section in reported(compared(several)).sections] == ["ranking", "pairs"]
     titles = [table.title for table in paper_tables(compared(several))]
@@ -369,7 +370,7 @@ def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("nemenyi"))
     first = sentences(result)[0]
-    assert "1.000: it cannot be told which model is better: there is 1 task" in first
+    assert "1.000: it is unknown which model is better: there is 1 task" in first
 
 
 def spelled(path: Path, answers: Sequence[str]) -> Path:

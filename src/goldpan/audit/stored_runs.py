@@ -140,11 +140,11 @@ def _by_system(
 def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     """Return whether the row tells models apart."""
     if able := sorted(name for name, rows in outcomes.blind.items() if rows.get(row.key)):
-        why = f"solved by {' and '.join(able)}, so without the text or the code"
+        why = f"solved by {' and '.join(able)}, which reads neither the text nor the code"
         return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
-        why = "no stored run of a model that reads it answered it"
+        why = "no stored run of a model that reads the row has answered it"
         remedy = outcomes.remedy
         if outcomes.unscored:
             why = "the stored answers are texts, which are neither right nor wrong by themselves"

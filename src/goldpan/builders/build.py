@@ -55,7 +55,7 @@ _CHOICES: dict[AnswerChoice, str] = {
     "likely": "the reply that the rules of the criterion `answer` find best",
     "first": "the first reply of another person, of those who speak for the repository if any do, "
     "else of contributors; one that ends with a question gives way to the next of the same kind",
-    "all": "each reply of another person that is no mere note, a row each",
+    "all": "each reply by another person that is more than a note, one row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
 _TEXTS = {

@@ -24,7 +24,7 @@ from goldpan.text.redaction import SECRETS_ONLY, find_private
 EXPLAINED: dict[str, str] = {
     **PAIR_REASONS,
     "no-text": "the file is binary, a link, a submodule or an LFS pointer",
-    "missing-file": "the history lacks a version of the file",
+    "missing-file": "a version of the file is missing from the history",
     "no-change": "the content of the file did not change",
     "secret-in-file": "the file holds what looks like a secret",
     "not-exact": "the blocks would not give the file after",

@@ -22,7 +22,7 @@ from goldpan.text.redaction import redact
 NOT_KNOWN = "earlier-text"
 LATER = "written-later"
 REASONS = {
-    NOT_KNOWN: "how the text stood earlier is withheld, or its edits were not mined",
+    NOT_KNOWN: "the earlier text is withheld, or its edits were not mined",
     LATER: "the issue was written after its fix was begun, or its answer given",
 }
 """Why a subject has no row with earlier texts, by reason."""

@@ -85,7 +85,7 @@ def draw_tree(paths: Iterable[str]) -> tuple[str, int]:
 EXPLAINED: dict[str, str] = {
     **PAIR_REASONS,
     "lost-tree": "the tree of the base state cannot be read",
-    "not-in-tree": "the changed file is new, hidden or no code, so the pruned tree lacks it",
+    "not-in-tree": "the changed file is new, hidden or not code, so the tree does not list it",
 }
 
 

@@ -25,7 +25,7 @@ FAMILY = "issue-resolution"
 NOT_RUN = "not-run"
 EXPLAINED: dict[str, str] = {
     **{reason: text for reason, text in PAIR_REASONS.items() if reason != "several-files"},
-    "no-text": "a changed file is binary, a submodule or not UTF-8, so a text patch lacks it",
+    "no-text": "a changed file is binary, a submodule or not UTF-8, so a text patch cannot hold it",
     "no-tests": "the pull request changes no test file",
     "no-code": "the pull request changes tests alone",
     "secret-in-file": "the change holds what looks like a secret",

@@ -64,7 +64,7 @@ def tier_lines(rows: Mapping[str, int]) -> Iterator[str]:
         share = wilson(tier.whole, tier.rows).short()
         yield (
             f"  {rows.get(tier.name, 0):,} {tier.name} ({tier.points}): "
-            f"on held-out repositories, {share} of such answers were complete"
+            f"on held-out repositories, {share} of these answers were complete"
         )
     if rows.get(LIKELY, 0) < sum(rows.values()):
         yield f"  {_ALONE} keeps only the likely ones; {_REVIEW} asks a model"

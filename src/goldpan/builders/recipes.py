@@ -62,7 +62,7 @@ class Recipe:
         if not self.family.moment:
             raise ValueError(f"{name} names no column as its moment, by which time splits go")
         if missing := _WRITTEN - set(self.family.schema.names):
-            raise ValueError(f"{name} lacks the column {', '.join(sorted(missing))}")
+            raise ValueError(f"{name} has no column {', '.join(sorted(missing))}")
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""

@@ -99,7 +99,7 @@ def _no_command(
     if word.startswith("-"):
         remedy = f"Run goldpan {group} -h for help"
         if not group:
-            remedy = "Options of a command stand behind it; run goldpan -h for help"
+            remedy = "Put the options of a command after it; run goldpan -h for help"
             remedy = question(word, [f"--{name.replace('_', '-')}" for name in options]) or remedy
         return UsageError(f"Unknown option: {word}", remedy)
     known = [name for name in error.app if not name.startswith("-")]

@@ -72,7 +72,7 @@ def unwritable(
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         if not path.absolute().parent.is_dir():
             return missing_folder(path)
-        cause = f"the system lets nobody make files in {path.absolute().parent}"
+        cause = f"files cannot be created in {path.absolute().parent}"
         return kind(f"{problem}: {cause}", "Choose another place")
     number = _number(error)
     cause, remedy = _CAUSES.get(number or 0, (error.strerror or str(error), "Choose another place"))
@@ -82,7 +82,7 @@ def unwritable(
 def missing_folder(path: Path) -> UsageError:
     """Return the error for a file or folder that would lie in a folder which is not there."""
     return UsageError(
-        f"{path} cannot be written: there is no folder {path.parent}", "Make it, or name another"
+        f"{path} cannot be written: there is no folder {path.parent}", "Create it, or name another"
     )
 
 

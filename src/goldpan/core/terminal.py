@@ -6,6 +6,7 @@ All of it goes through `Terminal`, which keeps out secrets and control character
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 import sys
 import time
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, TextIO
 
 import orjson
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -30,6 +31,10 @@ from goldpan.core.secrets import mask
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+_COMMAND = re.compile(r"\bgoldpan (?!is )(?=[a-z])")
+"""The beginning of a command in a text."""
 
 
 class Terminal(Console):
@@ -81,7 +86,7 @@ def show(blocks: Iterable[Block]) -> None:
     for block in blocks:
         match block:
             case Line():
-                Terminal().print(clean(block.text, block.style))
+                _print_wrapped(sys.stdout, clean(in_workspace(block.text), block.style))
             case Title():
                 Terminal().print(titled(block.name, block.rest))
             case Table():
@@ -220,6 +225,7 @@ def complain(error: GoldpanError) -> None:
     if isinstance(error, UnknownNameError):
         hints = left_out() or (f"If a plugin brings it, run {with_plugin()}",)
         error = UsageError(error.problem, ". ".join((error.remedy, *hints)))
+    error = error.reworded(error.problem, in_workspace(error.remedy))
     parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
     LOG.error(str(error), extra={PARTS: parts})
     if is_json():
@@ -230,8 +236,21 @@ def complain(error: GoldpanError) -> None:
     start = "" if isinstance(error, StoppedError) else "Error: "
     # What servers say may hold lines: none of them looks like one of ours.
     text = str(error).replace("\n", "\n  ")
-    # A terminal would cut words at its edge.
-    Terminal(stderr=True, soft_wrap=not sys.stderr.isatty()).print(f"{start}{text}")
+    _print_wrapped(sys.stderr, f"{start}{text}")
+
+
+def _print_wrapped(file: TextIO, text: Text | str) -> None:
+    """Print a line; a terminal gets it in lines of whole words, which it would cut at its edge."""
+    Terminal(stderr=file is sys.stderr, soft_wrap=not file.isatty()).print(text)
+
+
+def in_workspace(text: str) -> str:
+    """Return a text whose commands name the workspace that this command was given."""
+    parts = [part for word in WORDS.get() for part in word.split("=", 1)]
+    named = parts[parts.index("--workspace") :][1:2] if "--workspace" in parts else []
+    if not named or "--workspace" in text or " -h" in text:
+        return text
+    return _COMMAND.sub(f"goldpan --workspace {shlex.quote(named[0])} ", text)
 
 
 def with_plugin() -> str:

@@ -31,7 +31,7 @@ from goldpan.datasets.manifest import (
     Written,
     WrittenSplit,
 )
-from goldpan.datasets.provenance import Provenance, read_provenance, write_provenance
+from goldpan.datasets.provenance import PROVENANCE, Provenance, read_provenance, write_provenance
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.spool import Spool, write_spool
 
@@ -134,6 +134,7 @@ def write_dataset(
     directory holds something else than a dataset.
     """
     refuse_foreign(directory)
+    replaced = (directory / PROVENANCE).exists()
     built_by = digests(("builder", family.name))
     provenance = replace(provenance, plugins={**provenance.plugins, **built_by})
     extras = extras or Extras()
@@ -157,7 +158,7 @@ def write_dataset(
                 _describe(replace(record, card=replace(card, changes=changes)))
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
-    return replace(written, directory=directory)
+    return replace(written, directory=directory, replaced=replaced)
 
 
 def _describe(record: DatasetRecord) -> None:

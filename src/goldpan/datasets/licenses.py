@@ -81,7 +81,7 @@ def stated_license(license: str | None) -> str | None:
         near = get_close_matches(license.lower(), _BY_LOWER, n=1, cutoff=0.5)
         hint = f" (did you mean {_BY_LOWER[near[0]]}?)" if near else ""
         raise UsageError(
-            f"The license {license!r} is no SPDX identifier that Goldpan knows{hint}",
+            f"The license {license!r} is not an SPDX identifier that Goldpan knows{hint}",
             f"Take one of https://spdx.org/licenses, or {MINED} for what was mined",
         )
     return identifier

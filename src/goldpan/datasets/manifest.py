@@ -74,6 +74,8 @@ class Written:
     """The rows whose fix was proved by running tests."""
     tiers: Mapping[str, int] = field(default_factory=dict)
     """How many rows each tier of answers has."""
+    replaced: bool = False
+    """True where an earlier dataset was in the directory."""
 
     @property
     def rows(self) -> int:
@@ -84,6 +86,11 @@ class Written:
     def files(self) -> tuple[DataFile, ...]:
         """The Parquet files of all splits."""
         return tuple(file for split in self.splits for file in split.files)
+
+    def place(self) -> str:
+        """Return a sentence that says where it is."""
+        instead = ", in place of the earlier dataset there" if self.replaced else ""
+        return f"Written to {self.directory}{instead}"
 
     def table(self, rows: str = "examples") -> Table:
         """Return the splits as a table; `rows` says what a row is."""

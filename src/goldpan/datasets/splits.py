@@ -215,7 +215,7 @@ class SplitReport:
         total = sum(self.rows.values()) + self.dropped
         remedy = _MORE_ROWS.get(kind, "more rows or other shares help")
         if self.groups < len(self.rows):
-            remedy = "near duplicates stay together, so that rows with other texts are needed"
+            remedy = "near duplicates stay together, so rows with other texts are needed"
         elif kind == "random":
             least = min(map(float, shares.split(",")))
             dealt = shares if total * least >= _ROUNDED_UP else "0.8,0.2"
@@ -286,7 +286,7 @@ def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
             if 1 not in sides:
                 few = ", ".join(sorted({row.repo for row in rows})[:_SHOWN])
                 raise DatasetError(
-                    f"No row is of {', '.join(plan.projects)}, so {plan} leaves no rows to test on",
+                    f"No row belongs to {', '.join(plan.projects)}, so {plan} leaves no test rows",
                     f"Name projects that have rows, such as {few}",
                 )
             return sides

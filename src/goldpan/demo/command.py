@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def demo(lab: Workspace) -> DemoResult:
     """Run the whole pipeline offline on two small repositories that ship with Goldpan.
 
-    The workspace is demo-workspace where none is named.
+    Without --workspace it is demo-workspace.
 
     Example: goldpan demo
     """

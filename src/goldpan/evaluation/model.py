@@ -32,6 +32,9 @@ from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import RequestEstimate
 
+LABELS_AND_NUMBERS = "classification, regression"
+"""The tasks of models that give labels or numbers."""
+
 
 def load(module: str) -> Any:
     """Return a module of an extra; raises `EvaluationError` that names what to install."""
@@ -173,6 +176,8 @@ class ModelEntry(Result):
     """One sentence."""
     make: Callable[[Mapping[str, Any]], Model] = field(metadata=NOT_IN_JSON)
     """Takes settings that override its own; raises `UsageError` for one that it does not know."""
+    tasks: str = ""
+    """The kinds of tasks that it answers, for people."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -185,6 +190,7 @@ def entry(
     fit: Callable[[Mapping[str, Any], TrainingContext], Fitted],
     defaults: Mapping[str, Any] | None = None,
     *,
+    tasks: str,
     choices: Mapping[str, Collection[str]] | None = None,
     least: Mapping[str, int] | None = None,
     **facts: Any,
@@ -203,7 +209,7 @@ def entry(
         around = settings.get("context") == "neighbors"
         return Model(name, partial(fit, settings), settings, uses_neighbors=around, **facts)
 
-    return ModelEntry(name, about, make)
+    return ModelEntry(name, about, make, tasks)
 
 
 def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:

@@ -319,7 +319,7 @@ def headline(leaks: Leaks, metric: str, value: float | None) -> str:
     elif without is not None and without.value is None:
         text += f"; {without.reason}"
     if leaks.share >= _NOTHING_NEW:
-        text += ". This score says nothing of new texts"
+        text += ". This score says nothing about new texts"
     return f"{text}."
 
 

@@ -86,7 +86,8 @@ def place_of(address: str) -> Place:
             return url.hostname.rstrip("."), url.port or _PORTS[url.scheme]
     host = address.rpartition("@")[2]
     raise UsageError(
-        f"{host} is no address of a package index", "Write it as https://HOST/PATH, or as a folder"
+        f"{host} is not the address of a package index",
+        "Write it as https://HOST/PATH, or as a folder",
     )
 
 

@@ -267,7 +267,7 @@ def choose_python(testbed: Path, date: str, find: Finder, log: Path) -> tuple[st
         for version in (*versions[at:], *reversed(versions[:at])):
             if interpreter := find(version):
                 return preferred, version, interpreter
-    log.write_text(f"No Python is installed that the project admits: {admitted or 'any'}\n")
+    log.write_text(f"No installed Python is supported by the project: {admitted or 'any'}\n")
     raise EnvironmentBuildError
 
 

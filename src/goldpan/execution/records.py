@@ -304,7 +304,7 @@ def changed_files(directory: Path, record: str) -> list[tuple[Path, str]]:
     path = directory / record
     files = stored_json(path).get(FILES)
     if not isinstance(files, dict):
-        return [(path, "it is not as it was written")]
+        return [(path, "it was changed after it was written")]
     present = seal_files(directory, record)
     return [
         (

@@ -41,7 +41,7 @@ def report_content(path: Path) -> bytes | None:
         raise ReportError(f"the report cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ReportError("the report is no ordinary file")
+        raise ReportError("the report is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:

@@ -98,7 +98,7 @@ Outcome = Literal[
 EXPLAINED: Mapping[Outcome, str] = {
     "resolved": "all tests in FAIL_TO_PASS and PASS_TO_PASS pass",
     "tests-fail": "some of these tests do not pass",
-    "forged-report": "tests were reported as passed that had been changed so that they fail",
+    "forged-report": "tests that had been changed to fail were reported as passed",
     "no-answer": "no patch was given",
     "does-not-apply": "the patch does not apply to the base commit",
     "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",

@@ -365,7 +365,9 @@ def open_trial(job: TrialJob, logs: Path, record: TrialRecord | None = None) -> 
             make_accessible(scratch)
 
 
-def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:
+def apply_or_end(
+    testbed: Path, patch: str, kind: str = "files left by the build are in the way"
+) -> None:
     """Apply a git diff; raises `EndedError` where it does not apply."""
     if not patch:
         return

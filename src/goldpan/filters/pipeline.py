@@ -231,7 +231,7 @@ def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: o
     keys = KEYS[subject]
     if missing := {*keys, "keep", "reason"} - set(answer.column_names):
         raise ValueError(
-            f"its table lacks the column {', '.join(sorted(missing))}; "
+            f"its table has no column {', '.join(sorted(missing))}; "
             f"it has {', '.join(answer.column_names)}"
         )
     subjects = view.sql(_SUBJECTS[subject])

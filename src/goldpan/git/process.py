@@ -25,7 +25,7 @@ from goldpan.core.secrets import mask, without_secrets
 from goldpan.core.settings.file import read_toml
 
 _LONGEST = 200
-_AGAIN = "Run the same command again: what is finished stays"
+_AGAIN = "Run the same command again: finished work is kept"
 _BLAME = re.compile(r"(?:fatal|error|ERROR): *")
 
 

@@ -26,7 +26,7 @@ from goldpan.git.process import git
 
 RECORD = "goldpan.json"
 _FORMAT = 1
-_OTHER = "git's checksum is another"
+_OTHER = "git's checksum differs"
 _TEXTS = ("HEAD", "config")
 """Files of a clone that are kept as they are: they say where it is from and where it stands."""
 _LOCAL = re.compile(rb"^\tsource = (folder|bundle)$", re.M)
@@ -98,7 +98,7 @@ def find_ref_flaws(clone: Path) -> list[RefFlaw]:
     except FileNotFoundError:
         return [RefFlaw(clone / RECORD, "the record of its refs is gone")]
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        return [RefFlaw(clone / RECORD, "the record of its refs is not as it was written")]
+        return [RefFlaw(clone / RECORD, "the record of its refs was changed after it was written")]
     changed = [name for name, text in files.items() if _content(clone / name) != text.encode()]
     if changed:  # git may not even read it
         return [RefFlaw(clone / name, "it is not what the clone's record says") for name in changed]
@@ -217,8 +217,7 @@ def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> 
         at = datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"Commit {commit} of {repo} bears no date that a calendar has",
-            "Give another --revision",
+            f"Commit {commit} of {repo} has an invalid date", "Give another --revision"
         ) from None
     facts = _mined_facts(workspace, repo)
     return Commit(str(facts.get("repo") or repo), clone, commit, at, facts.get("license"))

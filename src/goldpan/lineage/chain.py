@@ -160,7 +160,7 @@ class _Chain:
         heads = read_heads(clone)
         for name, value in (("git HEAD", heads.head), ("git refs", heads.refs)):
             if self.inputs.get(name, value) != value:
-                raise _BrokenError(f"{name} is another than when the dataset was built")
+                raise _BrokenError(f"{name} changed since the dataset was built")
         ids = [self.row[name] for name in OBJECTS if self.row.get(name)]
         with Objects(clone) as objects:
             for id_, read in zip(ids, objects.read(ids), strict=True):
@@ -233,7 +233,7 @@ class _Chain:
         self._need_rules()
         made = self._row_anew()
         if made is None:
-            raise _BrokenError("the builder makes no such row of what is there")
+            raise _BrokenError("the builder no longer makes this row from the stored tables")
         differing = [column for column in self.row if made.get(column) != self.row[column]]
         if differing:
             raise _BrokenError(f"recomputed, it differs in {', '.join(differing)}")
@@ -297,7 +297,7 @@ class _Chain:
         """Compare a file with the digest that provenance names."""
         digest = seal_of_parquet if path.suffix == ".parquet" else file_digest
         if name in self.inputs and not (path.exists() and digest(path) == self.inputs[name]):
-            raise _BrokenError(f"{name} is another than when the dataset was built")
+            raise _BrokenError(f"{name} changed since the dataset was built")
 
 
 def _again(workspace: WorkspaceLayout, root: Path, repo: str) -> WorkspaceLayout:

@@ -175,7 +175,7 @@ def _folder(record: Path) -> Iterator[Checked]:
     try:
         files = dict(read_json(record)["files"])
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        damage = Damage(str(record), None, "it is not as it was written")
+        damage = Damage(str(record), None, "it was changed after it was written")
         yield [record], lambda: [damage]
         return
     yield [record], list
@@ -196,7 +196,7 @@ def _recorded(path: Path, about: str | Mapping[str, Any], record: str) -> Iterat
 
 def _objects(path: Path) -> Iterator[Damage]:
     if is_damaged(path):
-        yield Damage(str(path), None, "git's checksum is another")
+        yield Damage(str(path), None, "git's checksum differs")
 
 
 def _refs(clone: Path) -> Iterator[Damage]:

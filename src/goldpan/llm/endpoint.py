@@ -86,14 +86,14 @@ class Endpoint:
             message = f"it leads elsewhere, {status}"
             remedy = "Give the address of the server itself with --base-url, if you trust that one"
         if status == 401:
-            remedy = "Set the environment variable OPENAI_API_KEY to a key that it knows"
+            remedy = "Set the environment variable OPENAI_API_KEY to a valid key"
         elif status == 403:
             remedy = "Use a key that may do this"
         elif status == 404:
             remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
         elif status == 402 or _no_money(error):
             remedy = (
-                "Fill the account up and run the same command again: it resumes where it stopped"
+                "Top up the account and run the same command again: it resumes where it stopped"
             )
         return EndpointError(f"{self.base_url} refuses ({message.rstrip('.')})", remedy)
 

@@ -31,7 +31,7 @@ from goldpan.miners.replies import MALFORMED, parse_json
 
 LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
-_TOO_LARGE = f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is"
+_TOO_LARGE = f"it is larger than {LARGEST_ENTRY >> 20} MB, too large for an entry"
 _NAMED = 5  # files and entries that a message names
 _LONGEST = 300  # characters of the description of one of them
 

@@ -171,7 +171,7 @@ def named_shape(data: Any) -> str:
     if "action" in keys and ("issue" in keys or "pull_request" in keys):
         return "is what a webhook was sent"
     if "issue_url" in keys or "pull_request_url" in keys:
-        return "is a comment, which belongs into its entry"
+        return "is a comment, which belongs in its entry"
     if data.get("type") in ("issue", "pull_request") and "url" in keys:
         return "is of GitHub's migration archive, which numbers nothing"
     if "iid" in keys:

@@ -206,7 +206,7 @@ class Crawl:
         journal = Journal(archive)
         journal.begin(self._plan(announced.repo), self.settings.git_host)
         if journal.resumed:
-            self.reporter.note("Going on where the last run stopped")
+            self.reporter.note("Continuing where the last run stopped")
         if not any(journal.of_run("repository")):
             journal.keep("repository", [], announced.request, announced.reply)
         if license is not None:

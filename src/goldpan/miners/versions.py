@@ -23,7 +23,7 @@ Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"
 WITHHELD = "an earlier version of its text is withheld"
 _UNFIT = "its newest edit is not the text that was mined"
-_UNDATED = "nothing tells when it was written"
+_UNDATED = "it is unknown when it was written"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 TABLES = ("entries", "comments", "commits", "events", "ledger")
 """Tables that versions are read from, beside edits."""

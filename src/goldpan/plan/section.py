@@ -137,7 +137,7 @@ class Select(PlanSection):
     @classmethod
     def _word(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or any(sign in value for sign in '"\\\n\r')):
-            raise refusal(f"{value!r} is no word of a search")
+            raise refusal(f"{value!r} is not a word that a search can use")
         return value
 
     @model_validator(mode="after")

@@ -25,7 +25,7 @@ _MOST_FAILURES = 5
 def _pushed(result: PushResult) -> Iterator[Piece]:
     counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
     yield f"{result.project}: {counts}, {result.seconds:.1f} s"
-    yield result.removed and f"Removed that were there twice: {count(result.removed, 'task')}"
+    yield result.removed and f"Removed duplicates: {count(result.removed, 'task')}"
     yield f"Annotators start at {result.page}"
 
 

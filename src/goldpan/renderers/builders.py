@@ -39,4 +39,4 @@ def _built(result: BuildResult) -> Iterator[Piece]:
     kinds = (f"{number:,} {kind}" for kind, number in sorted(result.redacted.items()))
     yield "" if not result.redacted else f"  redacted in texts: {', '.join(kinds)}"
     yield from basis_sentences(result.basis)
-    yield f"Written to {written.directory}"
+    yield written.place()

@@ -62,7 +62,7 @@ def _imported(result: ImportResult) -> Iterator[Piece]:
         yield "Its license is unknown: check the source before you share it."
     if source.url and source.access == "no-copy":
         yield "Its source forbids copying: goldpan publish refuses it."
-    yield f"Written to {result.written.directory}"
+    yield result.written.place()
 
 
 @renders(list[TaskFacts])

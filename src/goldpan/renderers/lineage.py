@@ -33,7 +33,7 @@ def _checked(result: CheckResult) -> Iterator[Piece]:
         at = "" if damage.offset is None else f" at byte {damage.offset:,}"
         yield f"Damaged: {damage.file}{at}: {damage.reason}"
         if damage.dependents:
-            yield f"  Made of it: {names_text(damage.dependents, _MOST_DEPENDENTS)}."
+            yield f"  Made from it: {names_text(damage.dependents, _MOST_DEPENDENTS)}."
         yield f"  {damage.remedy}."
     yield f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged."
 

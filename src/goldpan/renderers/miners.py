@@ -24,12 +24,10 @@ def _covered(result: Coverage) -> Iterator[Piece]:
     since = f", entries updated since {result.since}" if result.since else ""
     yield Title(result.repo, f" via {result.via}, {result.mined_at}{since}")
     yield from _counted_and_missing(result)
-    parts = []
     for rules, profiles in result.stored.items():
-        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
-        by = ", ".join(f"--profile {name}" for name in profiles)
-        parts.append(f"{pairs} ({by or 'not filtered'})")
-    yield f"Stored: {', '.join(parts)}" if parts else None
+        pairs = "Not paired" if rules == UNPAIRED else f"Paired by the rules {rules}"
+        names = f"{'profile' if len(profiles) == 1 else 'profiles'} {', '.join(profiles)}"
+        yield f"{pairs}, {f'filtered by the {names}' if profiles else 'not filtered'}."
 
 
 def _counted_and_missing(result: Coverage) -> Iterator[Piece]:
@@ -39,7 +37,7 @@ def _counted_and_missing(result: Coverage) -> Iterator[Piece]:
     ]
     yield Table(("", "announced", "stored"), cells)
     if not result.finished:
-        yield "The last run did not finish: run the same goldpan mine command again."
+        yield "The last run did not finish: run goldpan mine again."
     for unknown in result.unknown:
         where = f"{count(unknown.count, 'time')}, as in #{unknown.number}"
         yield f"Unknown event {unknown.name}: {where}"
@@ -170,8 +168,8 @@ def _paired(result: PairResult) -> Iterator[Piece]:
 def _mended(result: Repair) -> Iterator[Piece]:
     kept = f"{count(result.kept, 'intact reply')} kept"
     yield f"{result.directory}: {count(result.flaws, 'damaged file')}, {kept}."
-    yield from (f"  All of it is kept as {path}" for path in result.aside)
+    yield from (f"  The damaged file is kept as {path}" for path in result.aside)
     parent = result.directory.parent
     if parent.parent.name == "raw":
         mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
-        yield f"  {mine} fetches what is lost; add --from-backup PATH for that of a backup."
+        yield f"  {mine} fetches what was lost; add --from-backup PATH if it came from a backup."

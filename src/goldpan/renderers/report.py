@@ -26,7 +26,8 @@ def _compared(result: ComparisonReport) -> Iterator[Piece]:
 @renders(ReportFacts)
 def _page(result: ReportFacts) -> Iterator[Piece]:
     yield (
-        f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
+        f"Shows {count(result.examples, 'example')} and "
+        f"{count(result.dropped, 'dropped subject')} of "
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
     yield from basis_sentences(result.basis)

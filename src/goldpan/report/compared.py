@@ -41,7 +41,7 @@ from goldpan.report.document import (
     number_columns,
     with_interval,
 )
-from goldpan.report.html import document_page, write_page
+from goldpan.report.html import evaluation_page, write_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +158,12 @@ def make_report(
 
 
 def heading_of(compared: ComparisonResult) -> str:
-    """Return the models and tasks of a comparison in a line."""
-    names, systems = compared.tasks, compared.systems
+    """Return the models and tasks that are compared in a line."""
+    names, models = compared.tasks, [system.name for system in compared.systems]
+    if isinstance(compared.comparison, Comparison):
+        names, models = compared.comparison.tasks, [*compared.comparison.models]
     tasks = names[0] if len(names) == 1 else count(len(names), "task")
-    models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
-    return f"{models} on {tasks}"
+    return f"{models[0] if len(models) == 1 else f'{len(models)} models'} on {tasks}"
 
 
 def summary_of(compared: ComparisonResult) -> tuple[str, ...]:
@@ -254,13 +255,6 @@ def _row(pair: ComparedPair, comparison: Comparison) -> Row:
         "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
         **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
     }
-
-
-def evaluation_page(report: Report) -> str:
-    """Return the report as one HTML page that needs nothing else."""
-    return document_page(
-        report, kicker="Evaluation report", made="from stored results; the same give the same page."
-    )
 
 
 _COMMANDS = str.maketrans(

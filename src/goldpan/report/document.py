@@ -35,8 +35,6 @@ class ReportTable:
     """Row and column of cells that stand out, such as the best of a row."""
     left_out: int = 0
     """Rows that are not shown."""
-    links: tuple[str, ...] = ()
-    """Where the first cell of each row leads; other forms than HTML leave it out."""
 
     @classmethod
     def of(cls, title: str, rows: Iterable[Row], note: str = "") -> ReportTable:
@@ -102,9 +100,6 @@ class Report:
     sections: tuple[Section, ...]
     picture: Picture | None = None
     """What stands above all else."""
-    lead: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    """A number and what it counts."""
 
 
 def filled(rows: Sequence[Row]) -> list[Row]:

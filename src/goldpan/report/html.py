@@ -123,8 +123,8 @@ def picture(svg: str, title: str) -> Markup:
     return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, title)
 
 
-def document_page(report: Report, *, kicker: str, made: str) -> str:
-    """Return a document as one HTML page: what stands above its title, and its sources."""
+def evaluation_page(report: Report) -> str:
+    """Return the report on a comparison as one HTML page that needs nothing else."""
     return render(
         "document.html.jinja",
         styles=("report.css", "document.css"),
@@ -134,6 +134,4 @@ def document_page(report: Report, *, kicker: str, made: str) -> str:
         picture=picture,
         formatted=formatted,
         sides=number_columns,
-        kicker=kicker,
-        made=made,
     )

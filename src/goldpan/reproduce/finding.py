@@ -54,7 +54,7 @@ def read_recipe(path: Path) -> PaperRecipe:
     recipe = getattr(module, _NAME, None)
     if not isinstance(recipe, PaperRecipe):
         raise UsageError(
-            f"{path} has no recipe called {_NAME}", f"Name it so: {_NAME} = PaperRecipe(...)"
+            f"{path} has no recipe called {_NAME}", f"Define it as {_NAME} = PaperRecipe(...)"
         )
     return recipe
 

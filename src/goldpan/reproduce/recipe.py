@@ -312,7 +312,7 @@ def _figure(text: str, tolerance: str, where: str) -> Figure:
     except ValueError:
         limit = math.nan
     if matched is None or not limit >= 0:
-        raise ValueError(f"{where}: {tolerance!r} is no tolerance of {text!r}")
+        raise ValueError(f"{where}: {tolerance!r} is not a tolerance of {text!r}")
     decimals = len(matched[1] or "")
     return Figure(float(text) if decimals else int(text), decimals, limit)
 

@@ -81,9 +81,9 @@ class Annotate(Group):
             raise UsageError("--suspects needs a task", "Give --task with --suspects")
         known = None if task is None else self.lab.find_task(task)
         if form is None and known is None:
-            raise UsageError("There is neither a form nor a task", "Give --form or --task")
+            raise UsageError("Neither a form nor a task is given", "Give --form or --task")
         if dataset is None and known is None:
-            raise UsageError("There is neither a dataset nor a task", "Give --dataset or --task")
+            raise UsageError("Neither a dataset nor a task is given", "Give --dataset or --task")
         asked_form = task_form(known) if form is None and known else find_form(form or "")
         if dataset is not None:
             rows = dataset_directory(layout, dataset)
@@ -190,7 +190,7 @@ class Annotate(Group):
         return export_gold(self.lab.layout, project, Path(gold))
 
     def serve(self, *, port: int = 8080, host: str = "127.0.0.1", install: bool = False) -> None:
-        """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.
+        """Run a Label Studio until Ctrl-C, with a link where annotators sign up.
 
         It listens on this machine alone. With --host, whoever reaches that address sees its
         sign-in page, and whoever has the link sees all projects; what is sent is not encrypted.

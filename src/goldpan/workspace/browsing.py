@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from html import escape
+from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ _MOST_VALUES = 40
 
 
 _FIRST = ("title", "label", "question", "answer", "problem_statement", "path", "patch")
-"""Columns that stand first: what people look at."""
+"""Columns that stand first: what people look at. Those with one value alone stand last."""
+_LINK = '<a href="/row/{}" target="_blank" style="color: var(--link)">open</a>'
 
 
 class RowServer:
@@ -71,22 +73,28 @@ class RowServer:
         """Return what marimo shows: a title, and the rows, each with the address of its page."""
         import marimo
 
-        shown = self.rows
+        shown, constant = self.rows, []
         for number, name in enumerate(shown.column_names):
             column = shown[name]
-            is_text = pa.types.is_string(column.type)
-            if is_text and pc.count_distinct(column).as_py() <= _MOST_VALUES:
+            values = pc.count_distinct(column).as_py() if pa.types.is_string(column.type) else None
+            if values is not None and values <= _MOST_VALUES:
                 shown = shown.set_column(number, name, column.dictionary_encode())
-        pages = pa.array([f"{self.address}/row/{number}" for number in range(len(shown))])
+                constant += [name] * (values < 2)
+        pages = [
+            {"mimetype": "text/html", "data": _LINK.format(number)} for number in range(len(shown))
+        ]
         title = escape(f"{self.dataset.path.name}: {count(len(shown), 'row')}")
         first = [name for name in _FIRST if name in shown.column_names]
         others = [name for name in shown.column_names if name not in first]
+        others.sort(key=constant.__contains__)
         table = marimo.ui.table(
-            shown.select([*first, *others]).add_column(0, "page", pages),
+            shown.select([*first, *others]).add_column(0, "page", pa.array(pages)),
             selection=None,
             page_size=20,
             show_column_summaries=True,
+            show_data_types=False,
             freeze_columns_left=["page"],
+            column_widths={"page": 60} | dict.fromkeys(first, 240),
         )
         return marimo.vstack([marimo.Html(f"<h1>{title}</h1>"), table])
 
@@ -117,6 +125,16 @@ class RowServer:
                 return PlainTextResponse("There is no such row.", 404)
             return HTMLResponse(self.row_page(number))
 
+        # marimo's page takes 250 small files, which its own server takes a second to send.
+        assets = Path(marimo.__file__).parent / "_static" / "assets"
+        files = {path.name: path for path in assets.iterdir()}
+
+        async def asset(request: Any) -> Response:
+            path = files.get(request.path_params["name"])
+            if path is None:
+                return PlainTextResponse("There is no such file.", 404)
+            return Response(path.read_bytes(), media_type=guess_type(path.name)[0])
+
         builder = marimo.create_asgi_app(quiet=True, include_code=False)
         pages: Any = builder.with_app(path="/", root=str(_NOTEBOOK)).build()
         (notebook,) = pages.routes
@@ -126,7 +144,7 @@ class RowServer:
             yield
             await notebook.app.state.session_manager.shutdown()  # else their threads go on
 
-        routes = [Route("/row/{number:int}", row), notebook]
+        routes = [Route("/row/{number:int}", row), Route("/assets/{name}", asset), notebook]
         application = self._guarded(Starlette(routes=routes, lifespan=ending_sessions))
         config = uvicorn.Config(application, log_level="error", timeout_graceful_shutdown=1)
         with suppress(KeyboardInterrupt):

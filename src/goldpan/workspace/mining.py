@@ -221,7 +221,7 @@ def clone(
     Args:
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
             repositories, put {owner} and {name} in it.
-        network: Fetch files that a partial clone lacks. (default: unless --source is local)
+        network: Fetch files missing from a partial clone. (default: unless --source is local)
     """
     from goldpan.git.remote import find_remote, source_of
     from goldpan.miners.history.revisions import fetch_histories

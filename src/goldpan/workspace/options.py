@@ -8,6 +8,7 @@ A method's signature and its docstring declare a command. Parameters before ``*`
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
@@ -31,6 +32,8 @@ from cyclopts.validators import Number
 from docstring_parser.google import parse
 
 from goldpan.core.errors import UsageError
+from goldpan.core.log import WORDS
+from goldpan.core.result import Result
 from goldpan.core.settings.file import Source
 from goldpan.core.values import several
 from goldpan.workspace.dataset import Dataset, find_dataset
@@ -152,6 +155,7 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
     """Have a method refuse what it cannot take, and take the fields of its groups of options, too.
 
     So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`. It raises `UsageError`.
+    What failed beside what succeeded is a warning in Python, where nothing else would show it.
     """
 
     @wraps(method)
@@ -182,7 +186,11 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
             if of_group or name in whole:
                 read[name] = replace(group, **{one: read.pop(one) for one in of_group})
         read |= {name: options[name] for name in _FROM_PROGRAM if name in options}
-        return method(*bound.args, **bound.kwargs, **read)
+        result = method(*bound.args, **bound.kwargs, **read)
+        if isinstance(result, Result) and not WORDS.get():  # the program prints them itself
+            for error in result.errors:
+                warnings.warn(str(error), stacklevel=2)
+        return result
 
     return called
 

@@ -60,21 +60,23 @@ def report(
             directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
-        output: The HTML file. (default: goldpan-report.html, goldpan-row-ID.html with --row)
+        output: The HTML file. (default: WORKSPACE/report.html; of a row WORKSPACE/row-ID.html,
+            of runs WORKSPACE/runs.html)
     """
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
 
     named = re.sub(r"[^A-Za-z0-9._+]+", "-", row or "")[:_LONGEST].strip("-.")
-    name = f"goldpan-row-{named}.html" if row else "goldpan-report.html"
-    page = output_file("output", output or name)
     if runs and (repos or dataset or row):
         raise UsageError(
             "--runs reports on all stored runs, not on repositories and datasets",
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
     has_runs = any(self.path.glob("runs/*/*/*/result.json"))
-    if runs or (has_runs and not (repos or row) and not self.repositories()):
+    shows_runs = runs or (has_runs and not (repos or row) and not self.repositories())
+    name = "runs.html" if shows_runs else f"row-{named}.html" if row else "report.html"
+    page = output_file("output", output or self.path / name)
+    if shows_runs:
         return compare(Group(self), output=page)
     layout, names, chosen = choose_profile(self, repos, profile, rules)
     directories = dataset_directories(layout, dataset) or finished_datasets(layout)

@@ -30,7 +30,7 @@ class Tasks(Group):
         Example: goldpan tasks list --type binary
 
         Args:
-            suite (NAME): Only tasks of a suite, by which benchmarks hold tasks together.
+            suite (NAME): Only tasks of a suite, such as a benchmark.
             type (TYPE): Only tasks of a type, such as binary or ner.
         """
         from goldpan.datasets.tasks.registry import list_tasks

@@ -137,7 +137,7 @@ def test_what_is_wrong_is_said_in_a_sentence(workspace: WorkspaceLayout) -> None
     assert "Give either --task NAME or --all" in refusal("export", *common)
     absent = refusal("export", "--task", "sentiment", *common)
     assert "no rows of sentiment" in absent
-    assert "Run goldpan tasks import sentiment" in absent
+    assert "tasks import sentiment" in absent
     answer("export", "--all", *common)
     assert "did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
     assert "no task for evaluation" in refusal("split", "Type-Trans", *common)

@@ -89,7 +89,7 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("instance_type", "kind", "lacks the columns instance_type"),
+        ("instance_type", "kind", "does not have the columns instance_type"),
         ("\n9,", "\nx9,", "row 2, has the comment_sentence_id 'x9'"),
         ("\n9,", f"\n{'9' * 5_000},", "row 2, has the comment_sentence_id '9999"),
         (",0,1,summary", ",2,1,summary", "row 1, has a partition"),

@@ -48,4 +48,6 @@ def make(settings: Mapping[str, Any]) -> Model:
     return Model(_NAME, fit, chosen)
 
 
-MODEL = ModelEntry(_NAME, "The most frequent purpose of messages that start alike.", make)
+MODEL = ModelEntry(
+    _NAME, "The most frequent purpose of messages that start alike.", make, tasks="classification"
+)

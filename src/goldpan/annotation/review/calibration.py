@@ -114,7 +114,7 @@ def calibrate_reviews(
     with reading(people, remedy, UsageError):
         verdicts = read_table(people)
     if missing := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
-        raise UsageError(f"{people} lacks the column {missing[0]}", remedy)
+        raise UsageError(f"{people} has no column {missing[0]}", remedy)
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
     subjects = set(verdicts["subject"].to_pylist())
     judged = {kind.prompt: subject for subject, kind in KINDS.items()}

@@ -125,7 +125,7 @@ def read_export(path: Path) -> Iterator[ExportedTask]:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
             content = io.BufferedReader(stream)
             if not content.peek(1).lstrip().startswith(b"["):
-                raise ValueError("it is no list of tasks")
+                raise ValueError("it is not a list of tasks")
             for task in ijson.items(content, "item", use_float=True, multiple_values=True):
                 yield msgspec.convert(task, ExportedTask)
     except errors as error:

@@ -241,7 +241,7 @@ class Studio(AbstractContextManager["Studio"]):
         except httpx.RequestError as error:
             raise StudioError(
                 f"Label Studio at {self.url} does not answer ({type(error).__name__})",
-                "See that it runs and try again: what is done stays done",
+                "Check that it is running and try again: finished work is kept",
             ) from None
         except self._core.ApiError as error:
             raise self._refusal(error.status_code or 0, error.headers or {}, error.body) from None
@@ -252,20 +252,22 @@ class Studio(AbstractContextManager["Studio"]):
             raise StudioError(
                 f"Label Studio at {self.url} answers with something unexpected to {self._path} "
                 f"({message})",
-                "See that this is the address of Label Studio itself and that it is well",
+                "Check that this is the address of Label Studio itself, and that it is healthy",
             ) from None
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: object) -> StudioError:
         server, words = f"Label Studio at {self.url}", _words(body)
         kind = StudioError
         problem = f"{server} refuses {self._path} ({status}): {words}"
-        remedy = "See that this is the address of Label Studio itself and that it is well"
+        remedy = (
+            "Check that this is the address of Label Studio itself and that the server is healthy"
+        )
         if 300 <= status < 400:
             problem = f"{server} redirects to {line(mask(headers.get('location', 'nowhere')))}"
             remedy = "Give the address of the server itself, if you trust that one"
         elif status == 507 or (status >= 500 and _FULL.search(words)):
             problem = f"The disk of {server} is full ({words})"
-            remedy = "Free space there and run the same command again: what is done stays done"
+            remedy = "Free space there and run the same command again: finished work is kept"
         elif status == 403:
             remedy = "Give the access token of somebody who may do this there"
         elif status == 401:

@@ -115,7 +115,9 @@ def export_gold(workspace: WorkspaceLayout, name: str, path: Path) -> GoldExport
     form = find_form(open_project(workspace, name).facts.form)
     if not form.gold:
         others = " or ".join(other.name for other in FORMS if other.gold)
-        raise UsageError(f"No gold set is made of {form.name}", f"Choose a project of {others}")
+        raise UsageError(
+            f"A gold set cannot be made of {form.name}", f"Choose a project of {others}"
+        )
     by_annotators: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for rating in read_ratings(workspace, name, form.decides):
         by_annotators[rating.item].append((rating.rater, form.gold[rating.labels[0]]))

@@ -118,8 +118,8 @@ def pull(
                 _read(database, read_export(export), project, people)
             except ExportError as error:
                 raise StudioError(
-                    f"Label Studio at {studio.url} sent something else than an export ({error})",
-                    "See that it is well, and pull again",
+                    f"Label Studio at {studio.url} sent something other than an export ({error})",
+                    "Check that the server is healthy, and pull again",
                 ) from None
             before = _table_before(project)
             if before is not None:
@@ -304,7 +304,7 @@ def _accept(project: Project, xml: str) -> Project:
     lost = {question.field for question in project.configuration.questions} - kept
     if lost:
         raise UsageError(
-            f"The configuration on the server lacks the fields {', '.join(sorted(lost))}",
+            f"The configuration on the server is missing the fields {', '.join(sorted(lost))}",
             "Restore them there, or begin another project",
         )
     write_whole(project.path("configuration.xml"), mask(xml.encode()))

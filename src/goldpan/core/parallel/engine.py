@@ -169,7 +169,7 @@ class RayCluster(Engine):
                 ) from None
             raise EngineError(
                 f"Ray does not start on this machine {why}",
-                "Fix that (a long TMPDIR is too long for it), or take the engine local",
+                "Fix that (Ray fails with a long TMPDIR), or use --engine local",
             ) from None
         self._output.__enter__()  # Ray tells on stdout, where results belong, that a machine died
 

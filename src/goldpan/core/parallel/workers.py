@@ -88,7 +88,7 @@ class WorkerProcess:
             self.end()
             raise GoldpanError(
                 f"A process that works for this one did not start ({sys.executable})",
-                "Try again; its own words are above, if it had any",
+                "Try again; its own output, if any, is above",
             ) from None
 
     def end(self) -> int:

@@ -87,7 +87,7 @@ def _read(home: Path) -> MirrorState:
     except (OSError, msgspec.DecodeError):
         raise WorkspaceError(
             f"{home / STATE} is damaged",
-            f"Move {home} away, and run the command again: it is fetched anew",
+            f"Move {home} away, and run the command again: it is fetched again",
         ) from None
 
 

@@ -177,7 +177,9 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishP
             yield PublishProblem(PROVENANCE, f"it names no {name}", _BUILD)
     for name, path in problems.items():
         if path.is_symlink() or not path.is_file():
-            yield PublishProblem(name, "it is a link or no plain file", "Remove it, or build again")
+            yield PublishProblem(
+                name, "it is a link or not a regular file", "Remove it, or build again"
+            )
         elif name == PROVENANCE:
             continue
         elif name not in files:

@@ -15,7 +15,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 
 _LONGEST = 2_000
-_AGAIN = "Run the same command again: what arrived whole is not sent again"
+_AGAIN = "Run the same command again: files that arrived complete are not sent again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def answer_on_new_rows(
         f" {criteria.rounds:,} times, all pairs alike. "
     )
     why += (
-        "Seeds are averaged first, and what other seeds would change is added"
+        "Seeds are averaged first, and the variation between seeds is added"
         if seeds.max() > 1
         else "One seed does not show what training again would change, so it holds for the models "
         "as they were trained"

@@ -114,7 +114,7 @@ def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswe
     lists = {isinstance(row.truth, tuple) for row in every}
     if len(lists) > 1:
         raise EvaluationError(
-            f"{file.path} has lists among its truths, and values that are none",
+            f"{file.path} has lists among its truths, and values that are not lists",
             "Give a list in each row, or in none",
         )
     shown, type_ = _metric(file, every, metric, lists=True in lists)
@@ -155,7 +155,7 @@ def _metric(
             and len({row.truth for row in rows}) > len({(row.id, row.truth) for row in rows}) / 2
         ):
             raise EvaluationError(
-                f"{file.path} has other truths in most rows, so they are hardly labels",
+                f"{file.path} has a different truth in most rows, so they are hardly labels",
                 "Name the metric: mae or smape of numbers, exact_match of texts, f1 of labels",
             )
         return "f1", types[0]

@@ -56,7 +56,7 @@ def autoranked(values: Floats, *, alpha: float = 0.05, **settings: Any) -> Any:
     if models < 2 or tasks < FEWEST_TASKS or not np.isfinite(values).all():
         raise StatisticsError(
             f"autorank cannot rank {models} models on {tasks} tasks with"
-            f" {int((~np.isfinite(values)).sum())} scores that are no numbers",
+            f" {int((~np.isfinite(values)).sum())} scores that are not numbers",
             f"Give finite scores of at least 2 models on at least {FEWEST_TASKS} tasks",
         )
     autorank = load("autorank", "This method", StatisticsError).autorank

@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.result import names_text
 from goldpan.evaluation.compare.calibrated import (
     ROPE,
     Criteria,
@@ -294,8 +295,9 @@ def complete(
         lacking, gaps = (~has).sum(axis=0), (~has).sum(axis=1)
         task, model = int(lacking.argmax()), int(gaps.argmax())
         if keep_models or lacking[task] * len(tasks) >= gaps[model] * len(models):
-            missing = f"{lacking[task]} of {len(models)} models have no score"
-            left_out.append(f"{tasks.pop(task)}: {missing}")
+            names = [name for name, scored in zip(models, has[:, task], strict=True) if not scored]
+            left_out.append(f"{tasks.pop(task)} (no score of {names_text(names)})")
         else:
-            left_out.append(f"{models.pop(model)}: no score on {gaps[model]} of {len(tasks)} tasks")
+            names = [name for name, scored in zip(tasks, has[model], strict=True) if not scored]
+            left_out.append(f"{models.pop(model)} (no score on {names_text(names)})")
     return CompleteBlock(tuple(models), tuple(tasks), tuple(left_out))

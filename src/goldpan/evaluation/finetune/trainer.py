@@ -177,7 +177,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
                 raise
             raise EvaluationError(
                 f"The training cannot report to {job.settings.report_to} ({error})",
-                "Install that tool's package, or leave report_to away",
+                "Install that tool's package, or leave out report_to",
             ) from None
         self.remove_callback(_transformers.PrinterCallback)
         if self.args.eval_strategy != "no":

@@ -103,7 +103,7 @@ def _downloaded(name: str, commit: str) -> Path:
         raise EvaluationError(
             f"{name}@{commit} cannot be fetched ({message})",
             "Check the name and the commit; for weights that ask for consent, accept it on the "
-            "Hub and set HF_TOKEN. What arrived whole is not fetched again",
+            "Hub and set HF_TOKEN. Files that arrived complete are not fetched again",
         ) from None
 
 

@@ -177,12 +177,16 @@ def _longest_comments(rows: pa.Table) -> Answers:
 
 MODELS = (
     entry(
-        "majority", "Always the most frequent answer of train, the median for numbers.", _majority
+        "majority",
+        "Always the most frequent answer of train, the median for numbers.",
+        _majority,
+        tasks="any",
     ),
     entry(
         "copy-ex-output",
         "Always the output of one of the task's own examples (CrossCodeBench).",
         partial(_fit_copier, _example),
+        tasks="classification, text generation",
         check=_answers("copy-ex-output", *CLASSIFICATION, "text-generation"),
         needs_train=False,
     ),
@@ -190,21 +194,22 @@ MODELS = (
         "copy-ins-input",
         "Always the input itself (CrossCodeBench).",
         partial(_fit_copier, _input),
+        tasks="classification, text generation",
         check=_answers("copy-ins-input", *CLASSIFICATION, "text-generation"),
         needs_train=False,
     ),
     entry(
         _MOST_CHANGED,
-        "The file that changed most often in the train rows of the same project, of fault "
-        "localization.",
+        "The file that changed most often in the train rows of the same project.",
         _fit_most_changed,
+        tasks="fault localization",
         check=_check_files,
     ),
     entry(
         _LONGEST,
-        "The longest of several comments in the dialogue that the answer was taken from, of "
-        "question answering.",
+        "The longest of several comments in the dialogue that the answer was taken from.",
         _fit_longest,
+        tasks="question answering",
         check=_answers(_LONGEST, "text-generation"),
         columns=(_DIALOGUE,),
         needs_train=False,

@@ -16,6 +16,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
+    LABELS_AND_NUMBERS,
     Answers,
     Fitted,
     TrainingContext,
@@ -150,6 +151,7 @@ MODELS = (
         "selection=paper repeats its choice of the worst candidate for numbers.",
         _fit,
         _DEFAULTS,
+        tasks=LABELS_AND_NUMBERS,
         check=partial(require_labels, problem="Boosted trees do not answer", more="regression"),
         choices={"grid": _GRIDS, "selection": ("best", "paper")},
         least={"rounds": 1, "features": 0},

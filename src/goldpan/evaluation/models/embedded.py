@@ -27,6 +27,7 @@ from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
 from goldpan.evaluation.model import (
+    LABELS_AND_NUMBERS,
     Fitted,
     Model,
     ModelEntry,
@@ -186,6 +187,7 @@ def encoder_model(
     fit: Callable[[Weights, Mapping[str, Any], TrainingContext], Fitted],
     defaults: Mapping[str, Any],
     *,
+    tasks: str,
     contexts: Collection[str],
     check: Callable[[Task], None],
     **least: int,
@@ -204,7 +206,7 @@ def encoder_model(
             name, partial(fit, weights, settings), settings, uses_neighbors=around, check=check
         )
 
-    return ModelEntry(name, about, make)
+    return ModelEntry(name, about, make, tasks)
 
 
 MODELS = (
@@ -214,6 +216,7 @@ MODELS = (
         "weights=minilm or weights=DIRECTORY; context=neighbors adds the surrounding texts.",
         _fit,
         {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256},
+        tasks=LABELS_AND_NUMBERS,
         contexts=("none", "neighbors"),
         check=check_linear,
     ),

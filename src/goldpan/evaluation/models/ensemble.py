@@ -235,6 +235,7 @@ MODELS = (
         "context=answers train's answers to them, too.",
         _fit,
         {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5},
+        tasks="classification",
         contexts=("none", "neighbors", "answers"),
         check=_check,
         layers=1,

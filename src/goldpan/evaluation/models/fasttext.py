@@ -24,6 +24,7 @@ from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
 from goldpan.core.storage.workspace import replacing_file, write_whole
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
+    LABELS_AND_NUMBERS,
     Answers,
     Fitted,
     Model,
@@ -238,5 +239,6 @@ MODELS = (
         "quoted=yes learns from texts in quotation marks, as its kit does; "
         "averaged word vectors and ridge regression for numbers.",
         _model,
+        tasks=LABELS_AND_NUMBERS,
     ),
 )

@@ -144,5 +144,6 @@ MODELS = (
         NAME,
         "A language model with a head for the task; weights=FOLDER or OWNER/NAME@COMMIT.",
         finetuned,
+        tasks="any",
     ),
 )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
+    LABELS_AND_NUMBERS,
     Answers,
     Fitted,
     TrainingContext,
@@ -241,6 +242,7 @@ MODELS = tuple(
         about,
         partial(_fit, kind),
         {"context": "none", "folds": 5},
+        tasks=LABELS_AND_NUMBERS,
         check=check_linear,
         choices={"context": CONTEXTS},
         least={"folds": 2},
@@ -255,7 +257,7 @@ MODELS = tuple(
         (
             "tfidf-lr",
             LOGISTIC,
-            "Logistic regression on the same features; ridge regression for numbers.",
+            "Logistic regression on the features of tfidf-svm; ridge regression for numbers.",
         ),
     )
 )

@@ -189,6 +189,7 @@ MODELS = (
         "A language model behind an OpenAI-compatible endpoint, asked zero-shot, with examples or "
         "instructions; model=NAME and base_url=URL say which. It costs money: see --dry-run.",
         _make,
+        tasks="any",
     ),
 )
 

@@ -73,7 +73,7 @@ async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
         announced = await _announced_by_graphql(github, settings, name)
     except (QueryError, NoAnswerError, RepositoryError) as error:
         # REST alone will do; it only cannot tell as much beforehand.
-        github.note(f"{error.problem}: REST's own lists must do")
+        github.note(f"{error.problem}: using REST's lists instead")
         return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
     return replace(announced, reply=reply, request={"url": url}, identity=identity)
 

@@ -106,8 +106,7 @@ class Transport:
         misled = reply.verdict in (Verdict.FAILED, Verdict.REFUSED) and reply.status < 500
         if misled and reply.is_page and not self._health.has_answered:
             raise ServerError(
-                f"{host_of(url)} answers with a page for people, not as GitHub's API does "
-                f"({reply.problem})",
+                f"{host_of(url)} answers with a web page, not like GitHub's API ({reply.problem})",
                 f"Check {self._place}: GitHub's own address is "
                 "https://api.github.com, an Enterprise server's https://HOST/api/v3",
             )

@@ -354,7 +354,7 @@ class TokenPool:
             if token.refusals
             else "GitHub asks to slow down"
             if token.paused_until > self.now()
-            else "GitHub's answers take long, and it allows a minute of them a minute"
+            else "GitHub's answers are slow, and it allows one minute of work a minute"
             if token.load.wait(resource, time.monotonic()) > 0
             else f"GitHub's {kind} limit is used up"
         )

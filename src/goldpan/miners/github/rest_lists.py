@@ -270,7 +270,7 @@ class Lists:
                 return await self._walk(listing, order, attempt, until, to_wall=to_wall)
             except StaleCursorError as error:
                 reason = str(error)
-        self.journal.fail(None, listing.feed.part, f"its cursors do not hold ({reason})")
+        self.journal.fail(None, listing.feed.part, f"its cursors stopped working ({reason})")
         return False
 
     async def _windows(self, listing: Listing, since: str) -> bool:

@@ -135,7 +135,7 @@ class RestSurveyor:
         self.lists.give_up(ISSUES)
         if comments.is_off:  # timelines hold them, too
             self.lists.give_up(COMMENTS)
-        self.reporter.note("Issues are turned off in this repository: it has pull requests alone")
+        self.reporter.note("Issues are turned off in this repository: it has only pull requests")
         if not any(self.journal.of_run("off")):
             self.journal.mark("off", of="issues")
 
@@ -156,7 +156,7 @@ class RestSurveyor:
             with self.reporter.task("Sweep", 0) as task:
                 listed = await together(self.sweep.run("issue", task), self.sweep.run("pull", task))
         except QueryError as error:
-            self.reporter.note(f"{error.problem}: REST's own lists must do")
+            self.reporter.note(f"{error.problem}: using REST's lists instead")
             return {}
         if any(record.meta["number"] is None for record in self.journal.of_run("failed")):
             return {}

@@ -77,7 +77,7 @@ class Sweep:
                 self.journal.fail(None, f"{kind}s", error.reason, error.status)
                 break
         else:
-            self.journal.fail(None, f"{kind}s", f"its cursors do not hold ({reason})")
+            self.journal.fail(None, f"{kind}s", f"its cursors stopped working ({reason})")
         return sorted(targets.values(), key=lambda target: target.number)
 
     async def lists(self, target: Target) -> bool:

@@ -68,7 +68,7 @@ def make_table(rows: Sequence[Row], facet: Facet, on_loss: OnLoss) -> pa.Table:
     if not unknown:
         return table
     for index in sorted(unknown):
-        on_loss(rows[index], f"nothing tells it apart: {', '.join(facet.identity)} cannot be read")
+        on_loss(rows[index], f"nothing identifies it: {', '.join(facet.identity)} cannot be read")
     keep = np.ones(len(table), dtype=bool)
     keep[list(unknown)] = False
     return table.filter(pa.array(keep))
@@ -215,7 +215,7 @@ def array_of(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
     times = pa.array(values, type=pa.string()).cast(kind)
     ends = pc.min_max(times.cast(pa.int64())).as_py()
     if ends["min"] is not None and (ends["min"] < _FIRST or ends["max"] > _LAST):
-        raise ValueError("a year that no calendar has")
+        raise ValueError("an invalid year")
     return times
 
 

@@ -162,7 +162,9 @@ def spelled(category: str) -> str:
 def _checked_rows(file: Path, columns: Sequence[str], remedy: str) -> Iterator[dict[str, Any]]:
     for row in data.table_rows(file):
         if missing := [name for name in columns if name not in row]:
-            raise data.DatasetError(f"{file} lacks the columns {', '.join(missing)}", remedy)
+            raise data.DatasetError(
+                f"{file} does not have the columns {', '.join(missing)}", remedy
+            )
         yield row
 
 

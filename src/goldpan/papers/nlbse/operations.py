@@ -98,7 +98,7 @@ def code_comments(
     """Build a dataset of the sentences in class comments, from cloned repositories.
 
     Each row is a sentence with its class, file and position. Files that break parsers are skipped
-    and counted. Exits with 3 if the clone lacks files, or a file took too long.
+    and counted. Exits with 3 if files are missing from the clone, or a file took too long.
 
     Example: goldpan build code-comments --repo numpy/numpy --language python
 

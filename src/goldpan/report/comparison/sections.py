@@ -247,7 +247,7 @@ def conditions_section(compared: ComparisonResult) -> Section:
     table = cut(ReportTable.of("Runs", rows))
     note = (
         "Equal hashes mean the same rows in the same splits. Versions, packages and the machine of"
-        " a run stand in its result.json."
+        " a run are in its result.json."
     )
     return Section("conditions", "Settings, seeds and hashes", (Fold(table.title, (table,)),), note)
 
@@ -270,16 +270,16 @@ def distance_section(compared: ComparisonResult) -> Section:
     if reading:
         content.append(
             Remark(
-                f"{listed(reading)} may read the texts around a row, which may be test rows"
-                " themselves; a tool that reads single texts reaches less."
+                f"{listed(reading)} may read the texts around a row, some of them test rows; a tool"
+                " that reads single texts would score lower."
             )
         )
     return Section(
         "distance",
         "Honest distances",
         tuple(content),
-        "What is left of the scores on harder terms. A test row whose text, document or project"
-        " was seen in training says little of those that nobody has seen.",
+        "Scores on stricter test sets. A test row whose text, document or project was seen in"
+        " training says little about new ones.",
     )
 
 
@@ -313,7 +313,7 @@ def _without_part(compared: ComparisonResult, part: str) -> Iterator[Content]:
         f"The same predictions, scored on the rows that are left, in tasks with at least"
         f" {FEWEST_ROWS} of them. The models were not trained again."
     )
-    short = f"{title}: too few such rows are left to score them ({FEWEST_ROWS} needed)."
+    short = f"{title}: too few of these rows are left to score ({FEWEST_ROWS} needed)."
     yield ReportTable.of(title, rows, note) if rows else Remark(short)
 
 

@@ -139,7 +139,7 @@ def _answer(comparison: Comparison, model: str) -> str:
         start = start.replace("these tasks", "this task")
     if test.name == "none":
         why = f"{test.why[:1].lower()}{test.why[1:]}"
-        return f"{start} it cannot be told which model is better: {why}".strip()
+        return f"{start} it is unknown which model is better: {why}".strip()
     groups: dict[Decision, list[ComparedPair]] = {}
     for pair in comparison.pairs:
         if model in (pair.first, pair.second):
@@ -209,10 +209,10 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
     """Yield what a reader must know before quoting a score."""
     invalid = "are not valid"
     if compared.origin:
-        invalid = "are none of the truths, or empty, and count as wrong"
+        invalid = "are empty or not among the labels, and count as wrong"
         yield (
-            f"Goldpan ran none of the models of these {compared.origin}, and knows nothing of leaks"
-            " between training and test."
+            f"Goldpan did not run the models of these {compared.origin}, so leaks between training"
+            " and test are unknown."
         )
     else:
         yield from _of_runs(compared)
@@ -224,7 +224,7 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
     yield from _some("Outside the ranking", compared.block.left_out)
     yield from _some("Without a score", compared.without_value)
     elsewhere = sorted({f"runs of {run.model} on {run.task}" for run in compared.elsewhere})
-    yield from _some("Not compared, as data, split or labels are others", elsewhere)
+    yield from _some("Not compared, because data, split or labels differ", elsewhere)
 
 
 def _of_runs(compared: ComparisonResult) -> Iterator[str]:
