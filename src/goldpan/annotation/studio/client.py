@@ -167,8 +167,9 @@ class Studio(AbstractContextManager["Studio"]):
             imported = self._sdk.projects.import_tasks(
                 project, request=list(tasks), request_options=_ONCE
             )
-            if not isinstance(imported.import_, int) and imported.task_count != len(tasks):
-                raise ValueError(f"{imported.task_count} of {len(tasks)} tasks")
+            told = imported.dict()
+            if "import" not in told and told.get("task_count") != len(tasks):
+                raise ValueError(f"{told.get('task_count')} of {len(tasks)} tasks")
 
     def tasks(self, project: int) -> Iterator[ServerTask]:
         """Yield all tasks of a project, by number."""
