@@ -180,7 +180,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
         ("color = 1", "goldpan.toml, line 1: the key color is unknown. It may hold api_url, via"),
         (f'github_token = "{FIRST}"', "Tokens belong in the environment variable GITHUB_TOKEN"),
         ("via = 3", "goldpan.toml, line 1: via: 3 should be 'auto', 'graphql' or"),
-        ("via = ['rest']", "Input should be 'auto', 'graphql' or 'rest'"),
+        ("via = ['rest']", "it should be 'auto', 'graphql' or 'rest'"),
         ("since = 'never'", "line 1: since = 'never' is not a date. Write it as 2024-08-01"),
         ("concurrency = 'two'", 'line 1: concurrency: "two" should be a valid integer'),
         ("concurrency = 1.5", "concurrency: 1.5 should be a valid integer"),

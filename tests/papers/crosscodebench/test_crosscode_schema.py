@@ -50,7 +50,7 @@ def refusal(directory: Path) -> str:
     [
         ({"Prompt": None}, "description is missing"),
         ({"Definition": [""]}, "definition: is empty"),
-        ({"Definition": {"a": 1}}, "definition: Input should be a valid string"),
+        ({"Definition": {"a": 1}}, "definition: it should be a valid string"),
         ({"Type": ["Clasification"]}, "type: ['Clasification'] is not a type with its sub-type"),
         ({"Type": ["Classification", "Many"]}, "type: ['Classification', 'Many'] is not a type"),
         ({"Type": ["Translation", "Binary"]}, "type: ['Translation', 'Binary'] is not a type"),
