@@ -131,9 +131,7 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
         kind: Unit = "documents" if cell.documents else "rows"
         many = len(np.unique(unit))
         tasks.append(
-            TaskEvidence(
-                f"t{number:02}", f"s{number:02}", kind, many, cell.rows, used, evidence, macro_f1
-            )
+            TaskEvidence(f"t{number:02}", f"s{number:02}", kind, many, used, evidence, macro_f1)
         )
     scores = np.array([[task.models[name].scores for task in tasks] for name in tasks[0].models])
     return Drawn(tuple(tasks), scores, tuple(rights))

@@ -146,7 +146,7 @@ def evidence(right: Floats, task: str = "t") -> TaskEvidence:
     rows = right.shape[1]
     own = models_evidence(right[:, None, :, None], mean_of(rows))
     models = {f"m{at}": one for at, one in enumerate(own)}
-    return TaskEvidence(task, task, "rows", rows, rows, np.arange(rows), models, mean_of(rows))
+    return TaskEvidence(task, task, "rows", rows, np.arange(rows), models, mean_of(rows))
 
 
 def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:

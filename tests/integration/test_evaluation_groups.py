@@ -172,6 +172,11 @@ def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
     assert set(result["scores_by"]) == {"repo", "document", "partition"}
     (part,) = result["scores_by"]["partition"]["parts"]
     assert (part["value"], part["examples"]) == ("test", 60)
+    invoke("evaluate", "run", *common, "--model", "majority", "--hold-out", "repo=octo/gem0")
+    later = invoke("evaluate", "score", *common, "--by", "input-length", "--json")
+    for result in orjson.loads(later.stdout):
+        sizes = [part["examples"] for part in result["scores_by"]["input-length"]["parts"]]
+        assert sizes == [20, 20, 20]
     unknown = invoke("evaluate", "score", *common, "--by", "severity")
     assert unknown.exit_code == 2
     assert "no column 'severity'" in unknown.stderr

@@ -158,9 +158,9 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
     mistakes: list[tuple[dict[str, object], str]] = [
         ({"recipe": "mine"}, "There is no recipe 'mine'"),
         ({"depth": 3}, "the key depth is unknown"),
-        ({"epochs": 0}, "epochs cannot be 0"),
+        ({"epochs": 0}, "epochs of the model finetuned cannot be 0"),
         ({"epochs": "many"}, "epochs of the model finetuned cannot be 'many'"),
-        ({"deepspeed": "zero9"}, "deepspeed cannot be 'zero9'"),
+        ({"deepspeed": "zero9"}, "deepspeed of the model finetuned cannot be 'zero9'"),
         ({"warmup": 2}, "warmup cannot be 2"),
         ({"learning_rate": "nan"}, "learning_rate of the model finetuned cannot be 'nan'"),
         ({"processes": 100}, "100 processes cannot share a batch of 64 rows"),

@@ -15,8 +15,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.record import read_runs
-from goldpan.evaluation.slices import score_by_length
-from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
+from goldpan.evaluation.task_input import files_to_score, read_task_input
 from tests.examples import examples, write
 from tests.invoking import invoke
 from tests.openai_server import KEY, Body, Fault, OpenAIServer, Said
@@ -143,18 +142,16 @@ def test_the_estimate_of_the_command_sends_nothing(root: Path, server: OpenAISer
 
 
 def test_scores_by_the_length_of_the_input(root: Path, server: OpenAIServer) -> None:
-    evaluate(root, server, "--task", "code_edit")
-    task = find_task("code_edit")
-    data = read_task_input(root / "datasets" / "code-edit", task)
+    evaluate(root, server, "--task", "code_edit", "--by", "input-length")
     (run,) = read_runs(WorkspaceLayout(root))
-    lengths = input_lengths(data)
-    thirds = score_by_length(task, run.predictions(), lengths, files=data.files)
-    assert [third.name for third in thirds] == ["short", "medium", "long"]
-    assert [third.scores.examples for third in thirds] == [2, 2, 2]
-    applied = [third.scores.value("patch_applied") for third in thirds]
-    assert applied == [0.5, 1.0, 1.0], "the one that does not apply is the shortest"
-    assert thirds[0].longest <= thirds[1].shortest
-    assert thirds[2].longest == max(lengths.values())
+    thirds = {part.value.split()[0]: part for part in run.scores_by["input-length"].parts}
+    assert {name: third.examples for name, third in thirds.items()} == {
+        "short": 2,
+        "medium": 2,
+        "long": 2,
+    }
+    assert (thirds["short"].score or 1) < 1
+    assert thirds["medium"].score == thirds["long"].score == 1
 
 
 def test_what_people_see(root: Path, server: OpenAIServer) -> None:
@@ -168,7 +165,16 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout
-    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
+    lengths = [
+        "evaluate",
+        "score",
+        "--task",
+        "qa",
+        "--by",
+        "input-length",
+        "--workspace",
+        str(root),
+    ]
     assert "short" in invoke(*lengths).stdout
 
 

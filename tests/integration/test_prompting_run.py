@@ -333,7 +333,7 @@ def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
     ("settings", "words"),
     [
         ({}, "needs the name of a model"),
-        ({"model": "m", "method": "5-shot"}, "method of the model prompted cannot be '5-shot'"),
+        ({"model": "m", "method": "5-shot"}, "There is no method '5-shot'"),
         ({"model": "m", "temperature": "warm"}, "temperature of the model prompted"),
         ({"model": "m", "max_tokens": "many"}, "max_tokens of the model prompted"),
         ({"model": "m", "max_cost": 3}, "max_cost needs the price of m"),

@@ -15,8 +15,7 @@ from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.metrics.estimate import Scores, Totals
 from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence, patch_path
 from goldpan.evaluation.score import score
-from goldpan.evaluation.slices import score_by_length
-from goldpan.evaluation.task_input import MODULES, relative_change, without
+from goldpan.evaluation.task_input import MODULES, relative_change, thirds_by_length, without
 from tests.scoring import make_predictions, make_task
 
 
@@ -128,22 +127,18 @@ def test_the_changes_of_table_5() -> None:
     assert relative_change(0, 0) is None
 
 
-def test_scores_by_length() -> None:
-    truths = ["a.py"] * 6
-    answers = ["a.py", "a.py", "b.py", "a.py", "b.py", "b.py"]
-    table = make_predictions("text-generation", truths, answers)
-    task = make_task("text-generation", builder="fault-localization")
-    lengths = {f"made_up:{number:06}": 100 * number for number in range(6)}
-    thirds = score_by_length(task, table, lengths, resamples=0)
-    even = score_by_length(task, table.slice(0, 4), dict.fromkeys(lengths, 7), resamples=0)
-    assert [third.scores.value("exact_match") for third in even] == [1, 0, 1]  # ties go by id
-    shown = [(third.name, third.shortest, third.longest) for third in thirds]
-    assert shown == [("short", 0, 100), ("medium", 200, 300), ("long", 400, 500)]
-    assert [third.scores.value("exact_match") for third in thirds] == [1, 0.5, 0]
-    with pytest.raises(EvaluationError, match="has no length"):
-        score_by_length(task, table, {})
-    with pytest.raises(EvaluationError, match="2 examples"):
-        score_by_length(task, table.slice(0, 2), lengths)
+def test_thirds_by_length() -> None:
+    """Of equal lengths ids decide; where thirds cannot be even, the shorter ones have one more."""
+    texts = ["a", "bbb", "cc", "dddd", "eeeee", "ff", "g"]
+    rows = pa.table({"id": list("7654321"), "text": texts})
+    thirds = thirds_by_length(rows, make_task("text-generation"))
+    short, medium, long = "short (1 to 2)", "medium (2 to 3)", "long (4 to 5)"
+    assert thirds == [short, medium, medium, long, long, short, short]
+    words = pa.table({"id": ["1", "2"], "tokens": [["a", "b"], ["a"]]})
+    assert thirds_by_length(words, make_task("ner", ("O",))) == [
+        "medium (3 to 3)",
+        "short (1 to 1)",
+    ]
 
 
 TASK = make_task("text-generation", metric="codebleu", builder="code-edit")

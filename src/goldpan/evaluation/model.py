@@ -13,10 +13,12 @@ from datetime import date
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Ge
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from goldpan.core import imports
@@ -184,6 +186,11 @@ class ModelEntry(Result):
         return [("model", self.name, self)]
 
 
+Folds = Annotated[int, Ge(2)]
+"""Of a cross-validation inside train."""
+NO_KINDS: Mapping[str, Any] = MappingProxyType({})
+
+
 def entry(
     name: str,
     about: str,
@@ -191,21 +198,16 @@ def entry(
     defaults: Mapping[str, Any] | None = None,
     *,
     tasks: str,
-    choices: Mapping[str, Collection[str]] | None = None,
-    least: Mapping[str, int] | None = None,
+    kinds: Mapping[str, Any] = NO_KINDS,
     **facts: Any,
 ) -> ModelEntry:
     """Return the entry of a model that is fitted with its settings; `facts` are those of `Model`.
 
-    `choices` and `least` say which values of settings there are. A model with the setting
-    `context=neighbors` reads the texts around a row.
+    A model with the setting `context=neighbors` reads the texts around a row.
     """
 
     def make(overrides: Mapping[str, Any]) -> Model:
-        settings = model_settings(name, defaults or {}, overrides)
-        for key, known in (choices or {}).items():
-            require_choice(name, settings, key, known)
-        require_least(name, settings, **least or {})
+        settings = model_settings(name, defaults or {}, overrides, kinds)
         around = settings.get("context") == "neighbors"
         return Model(name, partial(fit, settings), settings, uses_neighbors=around, **facts)
 
@@ -218,11 +220,15 @@ def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
 
 
 def model_settings(
-    name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
+    name: str,
+    defaults: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    kinds: Mapping[str, Any] = NO_KINDS,
 ) -> dict[str, Any]:
     """Return a model's defaults with overrides, converted to the types of the defaults.
 
-    Raises `UsageError` for a setting that the model does not know or of another type.
+    `kinds` are narrower types of some, such as `Literal["none", "neighbors"]`. Raises `UsageError`
+    for a setting that the model does not know, or a value that it cannot have.
     """
     settings = dict(defaults)
     for key, value in overrides.items():
@@ -230,38 +236,27 @@ def model_settings(
             cause, remedy = unknown_key(key, list(defaults))
             raise UsageError(f"The model {name}: {cause}", remedy)
         kind = type(defaults[key])
+        adapter = TypeAdapter(kinds.get(key, kind), config=_CONVERSION)
         try:
-            plain = str(value) if kind is str else value
-            settings[key] = TypeAdapter(kind, config=_CONVERSION).validate_python(plain)
-        except ValidationError:
+            settings[key] = adapter.validate_python(str(value) if kind is str else value)
+        except ValidationError as error:
             raise UsageError(
-                f"{key} of the model {name} cannot be {value!r}", f"Give {_KINDS[kind]}"
+                f"{key} of the model {name} cannot be {value!r}", _possible(kind, error)
             ) from None
     return settings
 
 
-_KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
+_WORDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
 _CONVERSION = ConfigDict(allow_inf_nan=False)
 
 
-def require_choice(
-    model: str, settings: Mapping[str, Any], name: str, choices: Collection[str]
-) -> None:
-    """Raise `UsageError` where a setting is none of those that are known."""
-    if settings[name] not in choices:
-        raise UsageError(
-            f"{name} of the model {model} cannot be {settings[name]!r}",
-            f"Choose {', '.join(choices)}",
-        )
-
-
-def require_least(model: str, settings: Mapping[str, Any], **least: int) -> None:
-    """Raise `UsageError` where a number is below what makes sense."""
-    for name, value in least.items():
-        if settings[name] < value:
-            raise UsageError(
-                f"{name} of the model {model} cannot be {settings[name]}", f"Give {value} or more"
-            )
+def _possible(kind: type, error: ValidationError) -> str:
+    """Return the remedy for a value that a setting cannot have."""
+    (problem,) = error.errors()
+    limits = problem.get("ctx", {})
+    if "expected" in limits:
+        return f"Choose {limits['expected']}"
+    return f"Give {limits['ge']} or more" if "ge" in limits else f"Give {_WORDS[kind]}"
 
 
 def require_type(task: Task, types: Collection[str], problem: str, remedy: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import Costs, Learning
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import InvalidAnswer
-from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, Third
+from goldpan.evaluation.slices import ByColumn, Leaks, RowDates
 
 FORMAT = 3
 RESULT = "result.json"
@@ -159,16 +159,6 @@ class RunRecord(Result):
         path = self.directory / name
         with reading(path, _REMEDY, EvaluationError):
             return read_table(path)
-
-
-@dataclass(frozen=True, slots=True)
-class LengthScores(Result):
-    """The scores of short, medium and long inputs of a run (FAUN-Eval, RQ3)."""
-
-    schema = 2
-
-    run: RunRecord = field(metadata={"json": "{}.directory"})
-    thirds: Sequence[Third]
 
 
 _RECORD = TypeAdapter(RunRecord)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.locks import hold_lock
@@ -48,7 +49,7 @@ from goldpan.evaluation.record import (
 )
 from goldpan.evaluation.score import invalid_answers, metric_names, score
 from goldpan.evaluation.slices import default_columns, find_dates, leaks_of, overlap_of, scores_by
-from goldpan.evaluation.task_input import PLACE, values_of
+from goldpan.evaluation.task_input import LENGTH, PLACE, thirds_by_length, values_of
 from goldpan.evaluation.training import (
     Answered,
     joined,
@@ -273,15 +274,14 @@ def _answer_notes(answered: Iterable[Answered], predictions: pa.Table) -> Answer
 
 
 def with_values(predictions: pa.Table, data: TaskData, columns: Iterable[str]) -> pa.Table:
-    """Return predictions with columns of the test rows by which they are to be scored."""
-    test = data.splits["test"]
-    positions = {name: position for position, name in enumerate(test["id"].to_pylist())}
-    order = pa.array([positions[name] for name in predictions["id"].to_pylist()], pa.int64())
+    """Return predictions with columns of their rows by which they are to be scored."""
+    every = pa.concat_tables(data.splits.values())  # the run may have held out others
+    rows = every.take(pc.index_in(predictions["id"], every["id"]))
     for name in columns:
         if name not in predictions.column_names:
-            predictions = predictions.append_column(
-                name, pa.array(values_of(test, name)).take(order)
-            )
+            of_length = name == LENGTH
+            values = thirds_by_length(rows, data.task) if of_length else values_of(rows, name)
+            predictions = predictions.append_column(name, pa.array(values, pa.string()))
     return predictions
 
 

@@ -1,4 +1,4 @@
-"""Scores of parts of the test: by a column, by length, and without rows seen in training.
+"""Scores of parts of the test: by a column, and without rows seen in training.
 
 A model may have read in training what was public before its cut-off date, answers included. Only
 rows from after it are surely new to the model.
@@ -14,16 +14,14 @@ from datetime import date
 from statistics import fmean
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.estimate import Interval, Scores
-from goldpan.evaluation.score import RESAMPLES, score
 from goldpan.evaluation.task_input import values_of
 
 ALWAYS = "repo"
@@ -93,53 +91,6 @@ def default_columns(predictions: pa.Table) -> tuple[str, ...]:
     """Return the columns by which a run is scored in any case."""
     projects = set(predictions[ALWAYS].to_pylist()) - {None}
     return (ALWAYS,) if 2 <= len(projects) <= _MOST_BY_DEFAULT else ()
-
-
-THIRDS = ("short", "medium", "long")
-
-
-@dataclass(frozen=True, slots=True)
-class Third:
-    """The scores of the shortest, middle or longest examples."""
-
-    name: str
-    shortest: int
-    longest: int
-    """Characters of the inputs."""
-    scores: Scores
-
-
-def score_by_length(
-    task: Task,
-    predictions: pa.Table,
-    lengths: Mapping[str, int],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    files: Mapping[str, str] | None = None,
-) -> tuple[Third, ...]:
-    """Score the short, the medium and the long examples apart; lengths are characters by id.
-
-    The paper divides evenly and says no more: where the number is no multiple of three, shorter
-    thirds get one more, and equal lengths go by id.
-
-    Raises `EvaluationError` where an example has no length or there are fewer than three.
-    """
-    ids = predictions["id"].to_pylist()
-    unknown = [id_ for id_ in ids if id_ not in lengths]
-    if unknown or len(ids) < len(THIRDS):
-        problem = f"{unknown[0]!r} has no length" if unknown else f"There are {len(ids)} examples"
-        raise EvaluationError(problem, "Give at least three examples, all with their lengths")
-    ordered = sorted(ids, key=lambda id_: (lengths[id_], id_))
-    thirds = np.array_split(np.array(ordered, dtype=object), len(THIRDS))
-    parts: list[Third] = []
-    for name, members in zip(THIRDS, thirds, strict=True):
-        rows = predictions.filter(
-            pc.is_in(predictions["id"], pa.array(members.tolist(), pa.string()))
-        )
-        scores = score(task, rows, seed=seed, resamples=resamples, files=files, part=True)
-        parts.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
-    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)

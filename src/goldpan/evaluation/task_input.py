@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -125,18 +126,6 @@ def built_family(task: Task) -> Family | None:
     return find_family(task.source.builder) if task.source.access == "built" else None
 
 
-def input_lengths(task_input: TaskInput) -> Mapping[str, int]:
-    """Return the characters of the input by row."""
-    name = input_column(task_input.data.task.type).name
-    rows = pa.concat_tables(table.select(["id", name]) for table in task_input.data.splits.values())
-    column = rows[name]
-    if pa.types.is_list(column.type):  # words, with a blank between two
-        lengths = [len(" ".join(words)) for words in column.to_pylist()]
-    else:
-        lengths = pc.utf8_length(column).to_pylist()
-    return dict(zip(rows["id"].to_pylist(), lengths, strict=True))
-
-
 def scored_input(
     workspace: WorkspaceLayout, task: Task, data_hash: str, directory: Path | None = None
 ) -> TaskInput:
@@ -192,6 +181,29 @@ def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
     return rows
 
 
+LENGTH = "input-length"
+"""The column that says whether an input is short, medium or long (FAUN-Eval, section 5.3)."""
+
+
+def thirds_by_length(rows: pa.Table, task: Task) -> list[str]:
+    """Return for each row which third it is in by the characters of its input, and their range.
+
+    The paper divides evenly and says no more: where the number is no multiple of three, shorter
+    thirds get one more, and equal lengths go by id.
+    """
+    texts = rows[input_column(task.type).name]
+    if pa.types.is_list(texts.type):
+        texts = pc.binary_join(texts, " ")
+    lengths = pc.utf8_length(texts).to_numpy()
+    order = np.lexsort((rows["id"].to_numpy(), lengths))
+    names = [""] * len(rows)
+    for name, members in zip(("short", "medium", "long"), np.array_split(order, 3), strict=True):
+        for row in members:
+            first, last = lengths[members[0]], lengths[members[-1]]
+            names[row] = f"{name} ({first:,} to {last:,})"
+    return names
+
+
 NO_VALUE = "(none)"
 _LONGEST = 200
 
@@ -203,7 +215,7 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
     read, or changed meanwhile.
     """
     present = next(iter(data.splits.values())).column_names
-    missing = [name for name in dict.fromkeys(names) if name not in present]
+    missing = [name for name in dict.fromkeys(names) if name not in (LENGTH, *present)]
     if not missing:
         return data
     splits = dict(data.splits)

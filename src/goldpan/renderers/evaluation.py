@@ -13,7 +13,7 @@ from goldpan.evaluation.label_errors import LabelErrors
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Learning
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.record import LengthScores, RunRecord
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.resolved import ResolvedResult
 from goldpan.evaluation.score import main_metrics
 from goldpan.evaluation.slices import ByColumn, RowDates, headline
@@ -80,20 +80,6 @@ def _finished(result: RunRecord) -> Iterator[Piece]:
     yield from _label_blocks(result.scores)
     for part in result.scores_by.values():
         yield from by_blocks(part)
-
-
-@renders(list[LengthScores])
-def _lengths(results: Sequence[LengthScores]) -> Iterator[Piece]:
-    cells = [
-        (
-            f"{result.run.task} by {result.run.model}, seed {result.run.seed}",
-            *(third.name, f"{third.shortest:,} to {third.longest:,}", third.scores.examples),
-            f"{third.scores.main} {_number_text(third.scores.value(third.scores.main))}",
-        )
-        for result in results
-        for third in result.thirds
-    ]
-    yield Table(("run", "inputs", "characters", "examples", "score"), cells)
 
 
 def _cautions(record: RunRecord) -> Iterator[str]:

@@ -31,7 +31,7 @@ from goldpan.workspace.options import (
 if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelEntry
     from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.record import LengthScores, RunRecord
+    from goldpan.evaluation.record import RunRecord
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
 
@@ -77,7 +77,8 @@ class Evaluate(Group):
             hold_out (COLUMN): Test on groups that are not in train: COLUMN, such as document, for a
                 fifth of its values, COLUMN:1 to COLUMN:4 for the others, COLUMN=VALUE for one, and
                 COLUMN:each, such as repo:each, for every value in turn.
-            by (COLUMN): Score by a column, such as document, beside repo and place-in-issue.
+            by (COLUMN): Score by a column, such as document, or by input-length, which is short,
+                medium or long, beside repo and place-in-issue.
             dry_run: Only estimate what paid models would cost.
             execution: Where runs are done, each by itself; models behind an endpoint are asked from
                 this machine.
@@ -125,7 +126,7 @@ class Evaluate(Group):
         Example: goldpan evaluate score --task issue_type
 
         Args:
-            by (COLUMN): Score by a column, such as document.
+            by (COLUMN): Score by a column, such as document, or by input-length.
         """
         from goldpan.datasets.tasks.data import task_directory
         from goldpan.evaluation.record import read_runs
@@ -158,33 +159,6 @@ class Evaluate(Group):
                 data, by = with_places(data, places), (*columns, PLACE)
             results.append(rescore(layout, run.directory, known, files, by=by, data=data))
         return Evaluation(results, by=columns)
-
-    def lengths(
-        self, *, task: TaskNames = (), model: ModelNames = (), dataset: Rows = None
-    ) -> Results[LengthScores]:
-        """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
-
-        Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
-        """
-        from goldpan.evaluation.record import LengthScores, read_runs
-        from goldpan.evaluation.slices import score_by_length
-        from goldpan.evaluation.task_input import input_lengths, scored_input
-
-        layout = self.lab.layout
-        rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
-        measured = []
-        for stored in read_runs(layout, tasks=several(task), models=several(model)):
-            known = self.lab.find_task(stored.task)
-            task_input = scored_input(layout, known, stored.data_hash, rows)
-            thirds = score_by_length(
-                known,
-                stored.predictions(),
-                input_lengths(task_input),
-                seed=stored.seed,
-                files=task_input.files,
-            )
-            measured.append(LengthScores(stored, thirds))
-        return Results(measured)
 
     compare = reporting.compare
 

@@ -172,7 +172,6 @@ def _summed(
         source=task.source,
         unit=first.units.kind,
         units=len(set(first.units.names)),
-        rows=len(first.units.names),
         bins=own_bins,
         models=models,
         measure=first.measure,

@@ -225,7 +225,9 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
         decimal = first["type"] == "float_parsing" and re.fullmatch(r"[-+]?\d+,\d+", value)
         raise EvaluationError(
             f"{place} has {value!r} as its {name}",
-            "Write decimals with a point" if decimal else first["msg"],
+            "Write decimals with a point"
+            if decimal
+            else first["msg"].replace("Input should be", "Give", 1),
         ) from None
 
 

@@ -159,7 +159,6 @@ class TaskEvidence:
     """The data set: tasks of one data set are not independent of each other."""
     unit: Unit
     units: int
-    rows: int
     bins: NDArray[np.intp]
     """The bin of each row of `columns`, over all tasks: tasks that share a document share it."""
     models: Mapping[str, ModelEvidence]

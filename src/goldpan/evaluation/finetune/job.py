@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 from annotated_types import Ge
@@ -141,13 +141,7 @@ find_recipe = Registry("recipe", lambda: _OWN, "fine-tuning recipe", read=_read_
 
 
 def check(settings: TrainingSettings) -> TrainingSettings:
-    """Return the settings; raises `UsageError` for a value that none can have."""
-    for name, kind in get_type_hints(TrainingSettings, include_extras=True).items():
-        value, limits = getattr(settings, name), get_args(kind)
-        if get_origin(kind) is Literal and value not in limits:
-            raise UsageError(f"{name} cannot be {value!r}", f"Choose {', '.join(limits)}")
-        if get_origin(kind) is Annotated and not value >= limits[1].ge:
-            raise UsageError(f"{name} cannot be {value}", f"Give {limits[1].ge} or more")
+    """Return the settings; raises `UsageError` for what does not fit together."""
     if settings.warmup > 1:
         raise UsageError(f"warmup cannot be {settings.warmup}", "Give a share of the steps")
     if settings.batch % settings.processes:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Ge
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import Task, target_column
@@ -153,7 +154,11 @@ MODELS = (
         _DEFAULTS,
         tasks=LABELS_AND_NUMBERS,
         check=partial(require_labels, problem="Boosted trees do not answer", more="regression"),
-        choices={"grid": _GRIDS, "selection": ("best", "paper")},
-        least={"rounds": 1, "features": 0},
+        kinds={
+            "grid": Literal["paper", "kit", "small"],
+            "selection": Literal["best", "paper"],
+            "rounds": Annotated[int, Ge(1)],
+            "features": Annotated[int, Ge(0)],
+        },
     ),
 )

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 import pyarrow as pa
+from annotated_types import Ge
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.workspace import make_directory, write_whole
@@ -29,18 +30,18 @@ from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
 from goldpan.evaluation.model import (
     LABELS_AND_NUMBERS,
     Fitted,
+    Folds,
     Model,
     ModelEntry,
     TrainingContext,
     load,
     model_settings,
-    require_choice,
-    require_least,
 )
 from goldpan.evaluation.models.features import NEIGHBOR, PLACE, Documents, Surroundings, place_facts
 from goldpan.evaluation.models.linear import HeadKind, Numbers, check_linear, fit_heads, logistic
 
 _HEAD = HeadKind(logistic, (1.0, 4.0, 16.0, 64.0))
+_KINDS = {"folds": Folds, "tokens": Annotated[int, Ge(16)]}
 _AT_ONCE = 512
 """Texts that are encoded between two signs of progress."""
 _TOKEN_CHARACTERS = 24
@@ -188,16 +189,13 @@ def encoder_model(
     defaults: Mapping[str, Any],
     *,
     tasks: str,
-    contexts: Collection[str],
     check: Callable[[Task], None],
-    **least: int,
+    **kinds: Any,
 ) -> ModelEntry:
     """Return the entry of a model that reads texts by the encoder that its `weights` name."""
 
     def make(overrides: Mapping[str, Any]) -> Model:
-        settings = model_settings(name, defaults, overrides)
-        require_choice(name, settings, "context", contexts)
-        require_least(name, settings, folds=2, tokens=16, **least)
+        settings = model_settings(name, defaults, overrides, {**_KINDS, **kinds})
         weights = encoder_weights(settings["weights"])
         # The same weights elsewhere are the same run.
         settings |= {"weights": weights.name, "weights_hash": weights.digest}
@@ -217,7 +215,7 @@ MODELS = (
         _fit,
         {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256},
         tasks=LABELS_AND_NUMBERS,
-        contexts=("none", "neighbors"),
         check=check_linear,
+        context=Literal["none", "neighbors"],
     ),
 )

@@ -19,10 +19,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from string import punctuation
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Ge
 
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 from goldpan.evaluation.finetune.weights import MINILM, Weights
@@ -236,8 +237,8 @@ MODELS = (
         _fit,
         {"weights": MINILM, "context": "none", "tokens": 128, "layers": 3, "folds": 5},
         tasks="classification",
-        contexts=("none", "neighbors", "answers"),
         check=_check,
-        layers=1,
+        context=Literal["none", "neighbors", "answers"],
+        layers=Annotated[int, Ge(1)],
     ),
 )

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import orjson
 import pyarrow as pa
+from annotated_types import Ge
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
@@ -32,9 +33,7 @@ from goldpan.evaluation.model import (
     TrainingContext,
     label_answers,
     model_settings,
-    require_choice,
     require_labels,
-    require_least,
 )
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.boosted import choose
@@ -52,6 +51,11 @@ TRAINER = IsolatedEnv(
 """fastText has the import name of the predictor of languages, so both cannot share one
 environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
 _DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "quoted": False, "install": False}
+_KINDS = {
+    "grid": Literal["paper", "kit", "small"],
+    "dim": Annotated[int, Ge(1)],
+    "ngrams": Annotated[int, Ge(1)],
+}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "paper": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), range(5, 21)),
     "kit": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), (5, 10, 15, 20)),
@@ -223,9 +227,7 @@ def in_quotes(text: str) -> str:
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = model_settings(NAME, _DEFAULTS, overrides)
-    require_choice(NAME, settings, "grid", _GRIDS)
-    require_least(NAME, settings, dim=1, ngrams=1)
+    settings = model_settings(NAME, _DEFAULTS, overrides, _KINDS)
     # Whether it had to be installed tells no runs apart.
     install = settings.pop("install")
     check = partial(require_labels, problem="fastText does not answer", more="regression")

@@ -6,7 +6,6 @@ comment has the whole comment before it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,9 +20,6 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.model import load
 
 _Place = tuple[str | None, str | None, int | None]
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_LONGEST = 200
-"""Characters of a name that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +65,6 @@ class Documents:
             self._surroundings[key] = Surroundings(name, before, after, index, len(texts))
 
 
-def spoken(name: str) -> str:
-    """Return the words in a document's name: `FileSystem.java` is ``File System``."""
-    return " ".join(_WORD.findall(name[:_LONGEST].rpartition(".")[0] or name[:_LONGEST]))
-
-
-CONTEXTS = ("none", "document", "neighbors")
 NEIGHBOR, NAME, PLACE = 0.4, 0.5, 0.5
 """Weights of neighbors, of the document's name and of the place, beside 1 for the text."""
 _MOST_CHARACTERS = 20_000

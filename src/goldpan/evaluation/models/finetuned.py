@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
@@ -114,7 +114,8 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     recipe = dict(find_recipe(str(overrides.get("recipe", "default"))))
     lengths = recipe.pop(LENGTHS, None)
     defaults = {**asdict(TrainingSettings()), **recipe}
-    settings = TrainingSettings(**model_settings(NAME, defaults, overrides))
+    kinds = get_type_hints(TrainingSettings, include_extras=True)
+    settings = TrainingSettings(**model_settings(NAME, defaults, overrides, kinds))
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))

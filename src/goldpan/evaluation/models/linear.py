@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,14 @@ from goldpan.evaluation.model import (
     LABELS_AND_NUMBERS,
     Answers,
     Fitted,
+    Folds,
     TrainingContext,
     entry,
     label_answers,
     load,
     require_labels,
 )
-from goldpan.evaluation.models.features import CONTEXTS, Features
+from goldpan.evaluation.models.features import Features
 
 Numbers = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -244,8 +245,7 @@ MODELS = tuple(
         {"context": "none", "folds": 5},
         tasks=LABELS_AND_NUMBERS,
         check=check_linear,
-        choices={"context": CONTEXTS},
-        least={"folds": 2},
+        kinds={"context": Literal["none", "document", "neighbors"], "folds": Folds},
     )
     for name, kind, about in (
         (

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 from annotated_types import Ge
@@ -26,7 +26,7 @@ from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import count
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.task import Task
-from goldpan.datasets.tasks.wording import METHODS, find_method, wording_of
+from goldpan.datasets.tasks.wording import find_method, wording_of
 from goldpan.evaluation.model import (
     Answer,
     Answers,
@@ -36,7 +36,6 @@ from goldpan.evaluation.model import (
     TrainingContext,
     UnansweredError,
     model_settings,
-    require_choice,
 )
 from goldpan.evaluation.models.prompt_answers import PromptRow, Read, answer_schema, read_answer
 from goldpan.evaluation.models.prompts import (
@@ -83,11 +82,10 @@ REQUEST_SETTINGS: Mapping[str, Any] = {
     "prices": "",
 }
 """Settings of requests alone."""
-_CHOICES = {
-    "method": tuple(METHODS),
-    "examples": ("task", "train"),
-    "structured": ("auto", "yes", "no"),
-    "limit_parameter": ("max_completion_tokens", "max_tokens"),
+_KINDS = {
+    "examples": Literal["task", "train"],
+    "structured": Literal["auto", "yes", "no"],
+    "limit_parameter": Literal["max_completion_tokens", "max_tokens"],
 }
 _LONG = ("ner", "mlm", "text-generation")
 """Types of tasks whose answers are long."""
@@ -148,9 +146,7 @@ def _in_settings() -> Iterator[None]:
 
 
 def _make(options: Mapping[str, Any]) -> Model:
-    settings = model_settings(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options)
-    for name, choices in _CHOICES.items():
-        require_choice(_NAME, settings, name, choices)
+    settings = model_settings(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options, _KINDS)
     method = find_method(settings["method"])
     if not settings["model"]:
         raise UsageError("The model prompted needs the name of a model", "Add --set model=NAME")

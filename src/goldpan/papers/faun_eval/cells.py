@@ -13,6 +13,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -256,10 +257,10 @@ def lengths(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
         if entry.whole and entry.title in table.rows:
             runs[entry.title, entry.run.task].append(entry)
     for (title, task), entries in runs.items():
-        values: dict[str, list[float]] = {name: [] for name in evaluation.THIRDS}
+        values: dict[str, list[float]] = {"short": [], "medium": [], "long": []}
         try:
             for third in (third for entry in entries for third in _thirds(entry)):
-                values[third.name].append(third.scores.value(third.scores.main) or 0.0)
+                values[third.value.partition(" ")[0]].append(third.score or 0.0)
         except data.GoldpanError as error:  # its rows are others now; further runs may count
             context.problem(str(error))
             continue
@@ -287,14 +288,14 @@ def _lowest(scores: Mapping[str, float]) -> str:
     return "equal" if len(names) == len(scores) else " and ".join(names)
 
 
-def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
+def _thirds(entry: _Stored) -> tuple[evaluation.PartScore, ...]:
     run, task = entry.run, find_task(entry.run.task, data.tasks_directory(entry.workspace.root))
     directory = _task_dataset(entry.workspace, task)
     rows = evaluation.scored_input(entry.workspace, task, run.data_hash, directory)
-    lengths = evaluation.input_lengths(rows)
-    return evaluation.score_by_length(
-        task, run.predictions(), lengths, seed=run.seed, files=rows.files
-    )
+    by = evaluation.LENGTH
+    predictions = evaluation.with_values(run.predictions(), rows.data, [by])
+    scoring = partial(evaluation.score, task, seed=run.seed, files=rows.files, part=True)
+    return evaluation.scores_by(scoring, predictions, by, run.scores.main).parts
 
 
 def _task_dataset(workspace: WorkspaceLayout, task: Task) -> Path:
