@@ -27,6 +27,8 @@ def test_the_page_fits_and_texts_stay_texts(
     browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
     wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.ask(wide) == 0
+    table = "document.querySelector('[aria-label^=\"Agreement\"]')"
+    assert browser.ask(f"{table}.scrollWidth - {table}.clientWidth") == 0
     assert browser.ask("document.querySelectorAll('script, img, iframe').length") == 0
     assert browser.events_of("Page.javascriptDialogOpening") == []
     assert browser.events_of("Log.entryAdded") == []
