@@ -147,7 +147,7 @@ def _of_plugins(
     for name in added_names(own, "command"):
         above = name.rpartition(" ")[0]
         if above and above not in own:
-            added.setdefault(above, BoundCommand(above, None, PLUGINS, ""))
+            added.setdefault(above, BoundCommand(above, None, PLUGINS, "Commands of plugins."))
         if first is None or " " not in name or name.split()[0] == first:
             part: Command = find("command", name)
             method = MethodType(imported(part.operation), lab) if part.operation else None
