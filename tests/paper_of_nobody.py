@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from goldpan.plugins.data import table_rows
@@ -30,11 +31,6 @@ def scores(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
             yield CellOutcome(row["task"], row["model"], 1 - float(row["error"]))
         else:
             context.note(f"{row['model']} has no score on {row['task']}.")
-
-
-def runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the scores of runs."""
-    return run_scores(context, table)
 
 
 PAPER = PaperRecipe(
@@ -85,6 +81,8 @@ PAPER = PaperRecipe(
     printed=Path(__file__).with_name("printed.csv"),
     tables=(
         TableRecipe(key="1", title="Table 1: scores", compute=(scores,)),
-        TableRecipe(key="2", title="Table 2: runs", compute=(runs,), runs=True),
+        TableRecipe(
+            key="2", title="Table 2: runs", compute=(partial(run_scores, one_minus=()),), runs=True
+        ),
     ),
 )

@@ -33,11 +33,13 @@ def project(tmp_path: Path) -> Iterator[Place]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["answers.toml", "faun-eval.toml", "monthly.toml"])
+@pytest.mark.parametrize(
+    "name", ["answers.toml", "faun-eval.toml", "monthly.toml", "small-model.toml"]
+)
 def test_examples_are_plans(name: str) -> None:
     plan = load_plan(EXAMPLES / name).head
     selected = sum(select.limit for select in plan.repositories.select)
-    expected = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}[name]
+    expected = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}.get(name, 0)
     assert len(plan.repositories.listed) + selected == expected
 
 

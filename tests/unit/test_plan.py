@@ -27,6 +27,7 @@ NAMED = LISTED + '[[dataset]]\nname = "x"\n'
 CROSSCODE = NAMED + 'family = "crosscode"\ntask = ["qa"]\n'
 COMMENTS = NAMED + 'family = "code-comments"\n'
 EVALUATION = '[[evaluation]]\nname = "e"\n'
+TASKS = '[tasks.requirement_type]\nfiles = ["promise.csv"]\n'
 
 
 def plan(folder: Path, text: str) -> PlanFile:
@@ -55,9 +56,14 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
     assert read.profiles == ("faun-eval", str(tmp_path / "own.toml"))
 
 
+def test_tasks_alone_need_no_repositories(tmp_path: Path) -> None:
+    check_plan(plan(tmp_path, TASKS + EVALUATION + 'task = ["requirement_type"]'))
+
+
 MISTAKES = [
     ("", "is empty", "goldpan init"),
-    ("# nothing", "repositories is missing", "docs/plans.md"),
+    ("# nothing", "repositories: it names no repository", "listed ="),
+    (TASKS + QUESTIONS, "repositories: it names no repository", "listed ="),
     (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
     ("[repositories]", "repositories: it names no repository", "listed ="),
     ("[repositories]\nlist = []", "line 2: the key repositories.list is unknown", "listed"),

@@ -5,7 +5,8 @@ nothing is found. Whether better models solve it rather than worse ones is the d
 the two halves of the models, ranked by the other rows, with Newcombe's interval.
 
 Answers that are paths or texts are not guessed. So a row is also found where a baseline gives the
-right one, or a model that was given no text or no code of the row.
+right one, or a model that was given no text or no code of the row. Runs that choose among replies,
+the answer with them, say nothing of a row.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ NAME: FindingName = "measures-nothing"
 _FEWEST = 4
 """The fewest models that have to agree for an interval of the share on one side of half."""
 _BASELINES = frozenset(entry.name for entry in BASELINES)
+_CHOOSING = frozenset(entry.name for entry in BASELINES if entry.make({}).columns)
+"""Baselines that read more than the input, such as the replies of which one is the answer."""
 _RUN = "Run goldpan evaluate run --task {task} --model MODEL"
 _RESOLVED = "goldpan evaluate resolved DATASET --predictions FILE"
+_BLIND = " --ablate title --ablate body"
 _BY_TESTS = ("code-edit", "issue-resolution")
 """Families whose answers are right where tests pass."""
 
@@ -83,10 +87,16 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     remedy = _RUN.format(task=named[0] if named else "TASK")
     if family in _BY_TESTS:
         remedy += f", then {_RESOLVED}"
+    elif family == "qa":  # its answers are texts: only one that cannot be known tells something
+        remedy += _BLIND
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
     asked = named if family else tasks
-    runs = [run for run in read_runs(workspace) if run.task in asked and _is_about(run, keys)]
+    runs = [
+        run
+        for run in read_runs(workspace)
+        if run.task in asked and run.model not in _CHOOSING and _is_about(run, keys)
+    ]
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
     models = [run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings]
@@ -145,11 +155,9 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
         why = "no stored run of a model that reads the row has answered it"
-        remedy = outcomes.remedy
         if outcomes.unscored:
             why = "the stored answers are texts, which are neither right nor wrong by themselves"
-            remedy = f"Run {_RESOLVED}"
-        return Finding(NAME, "cannot-tell", why, remedy=remedy)
+        return Finding(NAME, "cannot-tell", why, remedy=outcomes.remedy)
     right, models = sum(answered.values()), len(answered)
     share = wilson(right, models)
     if right in (0, models):

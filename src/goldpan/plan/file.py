@@ -146,7 +146,12 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
 
 def _misfits(file: PlanFile) -> Iterator[Problem]:
     """Yield sections of one name, and reviews of what no dataset is built from."""
-    if _PLACEHOLDER in file.head.repositories.listed:
+    planned = file.head.repositories
+    of_tasks = file.by_stage["tasks"] and not file.by_stage["dataset"]
+    if not (planned.listed or planned.select or of_tasks):
+        remedy = 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'
+        yield Problem.at(("repositories",), "it names no repository", remedy)
+    if _PLACEHOLDER in planned.listed:
         at = ("repositories", "listed")
         yield Problem.at(at, f"{_PLACEHOLDER} is no repository", "Write the name of yours")
     for places in file.by_stage.values():

@@ -159,13 +159,6 @@ class Repositories(PlanSection):
     def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple({name.lower(): name for name in names}.values())
 
-    @model_validator(mode="after")
-    def _check_any(self) -> Repositories:
-        if not self.listed and not self.select:
-            remedy = 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'
-            raise refusal("it names no repository", remedy)
-        return self
-
 
 class Plan(StageSection):
     """The keys of a plan before its sections, and where its stages do their work."""
@@ -178,7 +171,7 @@ class Plan(StageSection):
         default="never",
         description="When repositories are mined again for what changed: never, daily or always.",
     )
-    repositories: Repositories
+    repositories: Repositories = Repositories()
 
 
 class MineSection(StageSection):

@@ -260,8 +260,8 @@ def _reproduced(context: PaperContext, table: TableRecipe) -> TableResult:
     outcomes: list[CellOutcome] = []
     for noted in (context.problems, context.notes, context.used):
         noted.clear()
-    for compute in table.compute:
-        with context.reporter.task(f"{table.title}: {compute.__name__}", 1) as progress:
+    with context.reporter.task(table.title, len(table.compute)) as progress:
+        for compute in table.compute:
             try:
                 for outcome in compute(context, table):
                     _check_place(table, outcome)

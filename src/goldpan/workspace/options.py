@@ -188,8 +188,8 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
         read |= {name: options[name] for name in _FROM_PROGRAM if name in options}
         result = method(*bound.args, **bound.kwargs, **read)
         if isinstance(result, Result) and not WORDS.get():  # the program prints them itself
-            for error in result.errors:
-                warnings.warn(str(error), stacklevel=2)
+            for failure in result.errors:
+                warnings.warn(str(failure), stacklevel=2)
         return result
 
     return called

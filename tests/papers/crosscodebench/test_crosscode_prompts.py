@@ -16,7 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
-from goldpan.papers.crosscodebench.prompts import CrossSettings, Prompter
+from goldpan.papers.crosscodebench.prompts import CrossSettings, Prompt, make_prompt
 from goldpan.text.markers import escaped, unescaped
 from tests.drawing import daily
 
@@ -40,12 +40,20 @@ SIGNS.append("\uff29nput\uff1a")
 PIECES = st.lists(st.sampled_from(SIGNS) | st.text(max_size=3)).map("".join)
 
 
-def prompter(method: str, side: Side = "train", meta: Meta = META, **settings: Any) -> Prompter:
-    return Prompter(meta, side, CrossSettings(find_method(method), **settings))
+def made(
+    method: str,
+    side: Side = "train",
+    meta: Meta = META,
+    *,
+    text: str = "x",
+    name: str = "1",
+    **settings: Any,
+) -> Prompt:
+    return make_prompt(meta, side, CrossSettings(find_method(method), **settings), text, name)
 
 
 def prompt(method: str, input_text: str = "x") -> str:
-    return prompter(method, "evaluation").prompt(input_text, "train/1").text
+    return made(method, "evaluation", text=input_text).text
 
 
 def test_few_shots_have_description_examples_and_input() -> None:
@@ -84,13 +92,13 @@ def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
     train, evaluation, negative = expected.get(method, (k, k, 0))
     sides: dict[Side, int] = {"train": train, "evaluation": evaluation}
     for side, count in sides.items():
-        result = prompter(method, side).prompt("x", "1")
+        result = made(method, side)
         assert (result.positive, result.negative) == (count, negative)
 
 
 def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
     def shown(seed: int) -> list[str]:
-        prompts = [prompter("1-shot", seed=seed).prompt("x", str(at)) for at in range(80)]
+        prompts = [made("1-shot", name=str(at), seed=seed) for at in range(80)]
         return [re.findall("in ([0-9])", one.text)[0] for one in prompts]
 
     assert shown(0) == shown(0) != shown(1)
@@ -107,11 +115,11 @@ def test_escaping_is_undone(text: str) -> None:
 def test_texts_cannot_imitate_the_structure(
     input_text: str, shown: str, output: str, ending: str, method: str
 ) -> None:
-    plain = prompter(method).prompt("x", "1")
+    plain = made(method)
     example = TaskExample(f"a{shown}", f"b{output}", f"c{shown}")
     hostile = replace(META, positive=(example,) * 4, negative=(example,) * 4)
     hostile = replace(hostile, description=f"Do{ending}", definition=f"So{ending}")
-    result = prompter(method, meta=hostile).prompt(input_text, "1")
+    result = made(method, meta=hostile, text=input_text)
     assert structure(result.text) == structure(plain.text)
 
 
@@ -142,7 +150,7 @@ def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
 
 
 def authors(method: str) -> str:
-    return prompter(method, "evaluation", layout="authors").prompt("x", "a").text
+    return made(method, "evaluation", layout="authors").text
 
 
 def test_the_authors_prompts_are_one_line() -> None:
@@ -163,4 +171,4 @@ def test_the_authors_prompts_are_one_line() -> None:
     expected += "Now complete the following example \u2212 input: x; output:"
     assert re.fullmatch(expected, authors("2/2-instruct")), authors("2/2-instruct")
     with pytest.raises(UsageError, match="There is no layout 'line'"):
-        prompter("1-shot", layout="line")
+        made("1-shot", layout="line")

@@ -111,46 +111,32 @@ class Prompt:
     negative: int
 
 
-class Prompter:
-    """Makes the prompts of one task."""
+def make_prompt(
+    meta: Meta, side: data.Side, settings: CrossSettings, input_text: str, name: str
+) -> Prompt:
+    """Return the prompt for an input of a task.
 
-    def __init__(self, meta: Meta, side: data.Side, settings: CrossSettings) -> None:
-        self._stem = meta.stem
-        self._settings = settings
-        self._layout = find_layout(settings.layout)
-        method = settings.method
-        self._counts = method.positive(side), method.negative
-        self._head = self._layout.head(meta, method.instruct)
-        self._positive, self._negative = (
-            [self._layout.example(example, method.instruct) for example in examples]
-            for examples in (meta.positive, meta.negative)
-        )
+    The examples are drawn by the seed and `name`, which tells instances of the task apart.
+    """
+    method, layout = settings.method, find_layout(settings.layout)
 
-    def prompt(self, input_text: str, name: str) -> Prompt:
-        """Return the prompt for an input.
-
-        The examples are drawn by the seed and `name`, which tells instances of the task apart.
-        """
-        positive = self._drawn(self._positive, self._counts[0], name)
-        negative = self._drawn(self._negative, self._counts[1], name)
-        text = self._text(positive, negative, input_text)
-        return Prompt(text, len(positive), len(negative))
-
-    def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
+    def drawn(examples: Sequence[TaskExample], count: int) -> list[str]:
         order = sorted(
-            range(len(blocks)),
-            key=lambda at: data.draw_number(self._settings.seed, self._stem, name, str(at)),
+            range(len(examples)),
+            key=lambda at: data.draw_number(settings.seed, meta.stem, name, str(at)),
         )
-        return [blocks[at] for at in order[:count]]
+        return [layout.example(examples[at], method.instruct) for at in order[:count]]
 
-    def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
-        instruct, gap = self._settings.method.instruct, self._layout.gap
-        word = "Positive Example" if instruct else "Example"
-        examples = [
-            *(f"{word} {at} -{gap}{block}" for at, block in enumerate(positive, 1)),
-            *(f"Negative Example {at} -{gap}{block}" for at, block in enumerate(negative, 1)),
-        ]
-        return self._layout.whole(self._head, examples, input_text, instruct)
+    positive = drawn(meta.positive, method.positive(side))
+    negative = drawn(meta.negative, method.negative)
+    word = "Positive Example" if method.instruct else "Example"
+    examples = [
+        *(f"{word} {at} -{layout.gap}{text}" for at, text in enumerate(positive, 1)),
+        *(f"Negative Example {at} -{layout.gap}{text}" for at, text in enumerate(negative, 1)),
+    ]
+    head = layout.head(meta, method.instruct)
+    text = layout.whole(head, examples, input_text, method.instruct)
+    return Prompt(text, len(positive), len(negative))
 
 
 def prompt_rows(
@@ -164,12 +150,11 @@ def prompt_rows(
 
     `dropped` has the places of instances in `spooled` that are left out.
     """
-    prompters = [Prompter(task.meta, side, settings) for task in tasks]
     for index, drawn in enumerate(spooled.read()):
         if index in dropped:
             continue
         meta = tasks[drawn.task].meta
-        prompt = prompters[drawn.task].prompt(drawn.input, drawn.name)
+        prompt = make_prompt(meta, side, settings, drawn.input, drawn.name)
         yield {
             "id": f"{meta.stem}/{drawn.name}",
             data.GROUP: SHARDS[side],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import fsum
 from operator import sub, truediv
 from pathlib import Path
@@ -150,18 +151,16 @@ def bug_fixing(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcom
         yield from from_print(row, size, table, figures, lambda both: sub(*both))
 
 
-def model_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the scores of finished runs."""
-    rows = {
+model_runs = partial(
+    cells.runs,
+    rows={
         "plbart-large": "PLBART",
         "codet5-large": "CodeT5",
         "tk-instruct": "Tk-Instruct",
         "tk-instruct-def-pos": "Tk-Instruct off the shelf",
         "tk-instruct-def-pos-neg": "Tk-Instruct off the shelf",
-    }
-    return cells.runs(context, table, rows)
-
-
+    },
+)
 _FIGURES = "Type-Trans", "2/0-instruct"
 
 

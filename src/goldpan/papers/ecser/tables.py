@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from math import fsum, sqrt
 from operator import sub
 from pathlib import Path
@@ -16,7 +17,6 @@ from goldpan.plugins.evaluation import (
     ModelRecipe,
     PaperContext,
     PaperRecipe,
-    Part,
     SourceFile,
     TableRecipe,
     Value,
@@ -122,18 +122,13 @@ def _effect_name(scores: Sequence[float]) -> Value:
     return magnitude(_effect(scores))
 
 
-def requirement_steps(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the steps out of the counts of requirements."""
-    tasks = {"isF": "isF", "isQ": "isQ"}
-    parts: Mapping[str, Part] = {"Training": "train", "Test": "test"}
-    return steps(context, table, "requirement-counts", tasks, parts)
-
-
-def flaky_steps(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the steps out of the counts of flaky tests."""
-    return steps(context, table, "flaky-counts", {"": "flaky"})
-
-
+requirement_steps = partial(
+    steps,
+    file="requirement-counts",
+    tasks={"isF": "isF", "isQ": "isQ"},
+    parts={"Training": "train", "Test": "test"},
+)
+flaky_steps = partial(steps, file="flaky-counts", tasks={"": "flaky"})
 _OVERFITTING = (
     "Overfitting that is recomputed is the printed test mean less the printed training score; its"
     " deviation is that of the test, as there is one training score."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -58,21 +59,7 @@ def _change(scores: Sequence[float]) -> float | None:
     return abs(less / whole - 1) * 100 if whole else None
 
 
-def all_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the scores of runs on the whole input."""
-    return runs(context, table, {})
-
-
-def ablated_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the scores of runs without parts of the input."""
-    return runs(context, table, {"FL": _LOCATING})
-
-
-def changed_runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield by how much runs change without parts of the input."""
-    return runs(context, table, {"FL": _LOCATING}, changes=True)
-
-
+_ablated = partial(runs, averages={"FL": _LOCATING})
 PAPER = PaperRecipe(
     name="faun-eval",
     title="FAUN-Eval: fine-grained issue solving of language models on 30 repositories",
@@ -111,12 +98,14 @@ PAPER = PaperRecipe(
             note="FAUN-Eval-fix is the dataset of fault localization and of code editing.",
         ),
         TableRecipe(
-            key="4", title="Table 4: ten models on three tasks", compute=(averages, all_runs)
+            key="4",
+            title="Table 4: ten models on three tasks",
+            compute=(averages, partial(runs, averages={})),
         ),
         TableRecipe(
             key="5",
             title="Table 5: scores without parts of the input",
-            compute=(averages, ablated_runs),
+            compute=(averages, _ablated),
             note="IT and IB are the issue's title and body, PT and PB the pull request's.",
         ),
         TableRecipe(
@@ -124,7 +113,7 @@ PAPER = PaperRecipe(
             title=(
                 "Table 5: changes without parts of the input, in percent of the whole input's score"
             ),
-            compute=(changes, changed_runs),
+            compute=(changes, partial(_ablated, changes=True)),
             note="Without their signs, which the print shows as arrows.",
         ),
         TableRecipe(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
 from pathlib import Path
 from statistics import fmean, harmonic_mean
@@ -121,20 +122,14 @@ def _average(recalls: Sequence[float]) -> float:
     return fsum(recall * size for recall, size in zip(recalls, sizes, strict=True)) / sum(sizes)
 
 
-def issue_places(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the places by the printed average."""
-    return _places(context.recipe.table("1"), "Average F1", table)
-
-
-def comment_places(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the places by the printed score."""
-    return _places(context.recipe.table("3"), _SCORE, table)
-
-
-def _places(scores: TableRecipe, column: str, table: TableRecipe) -> Iterator[CellOutcome]:
-    values = {row: scores.number(row, column) for row in table.rows}
-    places = evaluation.rank({row: value for row, value in values.items() if value})
-    for name, place in places.items():
+def places(
+    context: PaperContext, table: TableRecipe, scores: str, column: str
+) -> Iterator[CellOutcome]:
+    """Yield the places by a printed column of a table of scores."""
+    printed = context.recipe.table(scores)
+    values = {row: printed.number(row, column) for row in table.rows}
+    ranked = evaluation.rank({row: value for row, value in values.items() if value})
+    for name, place in ranked.items():
         yield CellOutcome(name, "Place", place, note="place of printed figures")
 
 
@@ -315,7 +310,7 @@ PAPER = evaluation.PaperRecipe(
         TableRecipe(
             key="issue-ranking",
             title="Section II-D: ranking of issue types",
-            compute=(issue_places,),
+            compute=(partial(places, scores="1", column="Average F1"),),
         ),
         TableRecipe(
             key="2", title="Table II: sentences by category", compute=(printed_counts, data_counts)
@@ -330,7 +325,7 @@ PAPER = evaluation.PaperRecipe(
         TableRecipe(
             key="comment-ranking",
             title="Section III-D: ranking of code comments",
-            compute=(comment_places,),
+            compute=(partial(places, scores="3", column=_SCORE),),
         ),
     ),
 )

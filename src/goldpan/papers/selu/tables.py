@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,7 @@ def published(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome
             yield CellOutcome(task, model, value, facts={"file": "scores"})
 
 
-def runs(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
-    """Yield the score of each run of a model and task that the table has."""
-    return run_scores(context, table, one_minus=(_ERROR,))
+runs = partial(run_scores, one_minus=(_ERROR,))
 
 
 def _matrix(context: PaperContext) -> ScoreMatrix:
