@@ -271,7 +271,7 @@ def test_an_account_without_money_ends_the_run_and_is_no_wrong_answer(tmp_path: 
     empty = Answer(402, {"error": {"message": "Insufficient Balance"}})
     with (
         OpenAIServer(lambda _: served.pop() if served else empty) as server,
-        pytest.raises(EvaluationError, match=r"Insufficient Balance.*Fill the account"),
+        pytest.raises(EvaluationError, match=r"Insufficient Balance.*Top up the account"),
     ):
         ask(tmp_path, issues(6), server)
 

@@ -91,7 +91,7 @@ def test_a_path_that_is_missing_is_wrong_usage_everywhere(demo: Path, line: str)
 
 def test_the_true_cause_is_told_where_a_dataset_cannot_be_written(demo: Path) -> None:
     done = run("build", "qa", "--workspace", "demo", "--output", "/proc/foo", folder=demo)
-    sentence(done, 1, "/proc/foo cannot be written: the system lets nobody make files in /proc")
+    sentence(done, 1, "/proc/foo cannot be written: files cannot be created in /proc")
     assert "space" not in done.err
 
 

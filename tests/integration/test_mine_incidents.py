@@ -175,7 +175,7 @@ def test_a_cursor_that_expires_starts_its_list_again(tmp_path: Path) -> None:
     assert not is_whole
     assert count == 200
     assert len(failed) == 1
-    assert "cursors do not hold" in failed[0]
+    assert "cursors stopped working" in failed[0]
 
 
 DIFFS = tuple(

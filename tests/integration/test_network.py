@@ -266,7 +266,7 @@ def test_an_index_says_where_its_files_lie(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", ["ftp://x/simple", "https:///simple", "https://u:pw@x:y/"])
 def test_an_address_that_is_none_is_told_without_its_password(address: str) -> None:
-    with pytest.raises(UsageError, match="no address of a package index") as caught:
+    with pytest.raises(UsageError, match="not the address of a package index") as caught:
         place_of(address)
     assert "pw" not in str(caught.value)
 

@@ -235,10 +235,10 @@ def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
         plot_funnel([FUNNEL], tmp_path / "funnel.pdf")
     (tmp_path / "file").write_text("")
     for kind in ("svg", "html"):
-        nowhere = r"cannot be written: there is no folder .*file\. Make"
+        nowhere = r"cannot be written: there is no folder .*file\. Create"
         with pytest.raises(UsageError, match=nowhere):
             plot_funnel([FUNNEL], tmp_path / "file" / f"funnel.{kind}")
-        with pytest.raises(WorkspaceError, match="lets nobody make files in /proc"):
+        with pytest.raises(WorkspaceError, match="files cannot be created in /proc"):
             plot_funnel([FUNNEL], Path("/proc") / f"funnel.{kind}")
 
 

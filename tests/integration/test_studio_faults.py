@@ -88,7 +88,7 @@ def test_pages_and_cut_connections_are_told(server: Server, call: str) -> None:
     for token in (TOKEN, PERSONAL):
         with Studio(Address(server.url, token)) as studio:
             server.behavior = break_off
-            with pytest.raises(StudioError, match=r"does not answer.*See that it runs"):
+            with pytest.raises(StudioError, match=r"does not answer.*Check that it is running"):
                 CALLS[call](studio)
         with Studio(Address(server.url, token)) as studio:
             server.behavior = echo_page(200)

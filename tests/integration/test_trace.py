@@ -222,7 +222,7 @@ def test_a_forger_who_seals_each_file_anew_is_found(copy: WorkspaceLayout, tmp_p
     assert lab.check().damaged == ()
     found = broken(trace(copy, name, verify=True))
     assert "entries.parquet differs from what its inputs" in found["tables"]
-    assert "the tables as recomputed are not those" in found["what was judged"]
+    assert "the tables as recomputed are not those" in found["judged tables"]
     done = verified(copy, name, tmp_path)
     assert done.code == 1
     assert "tables: does not hold: " in done.out

@@ -228,7 +228,7 @@ def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Anno
     assert (accepted.configuration_changed, accepted.progress.answers) == (False, 1)
     without = xml.replace('<TextArea name="reason"', '<TextArea name="why"')
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": without})
-    with pytest.raises(UsageError, match="lacks the fields reason"):
+    with pytest.raises(UsageError, match="is missing the fields reason"):
         fetched(workspace, studio, "changed", accept_configuration=True)
 
 
@@ -253,7 +253,7 @@ def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
     assert (fetched(workspace, studio, "cut").progress.answers, len(tasks)) == (1, 7)
     (kept,) = open_project(workspace, "cut").path("raw").iterdir()
     monkeypatch.setattr(Studio, "export", lambda *_: iter([b"<html>"]))
-    with pytest.raises(StudioError, match="something else than an export"):
+    with pytest.raises(StudioError, match="something other than an export"):
         fetched(workspace, studio, "cut")
     assert list(kept.parent.iterdir()) == [kept]
 

@@ -96,7 +96,7 @@ def _link(directory: Path) -> None:
     ("break_it", "file", "cause"),
     [
         (_flip, DATA, "was changed since provenance.json was written"),
-        (_link, DATA, "a link or no plain file"),
+        (_link, DATA, "a link or not a regular file"),
         (lambda d: (d / DATA).unlink(), DATA, "is missing"),
         (lambda d: (d / "README.md").unlink(), "README.md", "is missing"),
         (_spoil, "README.md", "was changed"),

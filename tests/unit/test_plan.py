@@ -131,7 +131,7 @@ MISTAKES = [
     ),
     (
         LISTED + '[mine]\nlicenses = { "numpy/numpy" = "BSD" }',
-        "mine.licenses: The license 'BSD' is no SPDX identifier",
+        "mine.licenses: The license 'BSD' is not an SPDX identifier",
         "spdx.org",
     ),
     (

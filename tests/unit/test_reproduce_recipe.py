@@ -37,7 +37,7 @@ def test_every_shipped_recipe_is_whole() -> None:
         (('paths=("kit', 'paths=("/kit'), r"paths: '/.*' is not a path below a folder"),
         (('COMMIT = "0', 'COMMIT = "x'), r"commit: String should match"),
         (('name="nobody"', 'name="No Body"'), "name: String should match"),
-        (("PAPER = ", "TOYS = "), "has no recipe called PAPER. Name it so"),
+        (("PAPER = ", "TOYS = "), "has no recipe called PAPER. Define it as"),
         (('with_name("printed.csv")', 'with_name("no.csv")'), r"no\.csv cannot be read"),
         (("1,toys,A,0.80,", "9,toys,A,0.80,"), "line 2 names the table '9'"),
         (("1,toys,A,0.80,", "1,toys,,0.80,"), "line 2 has no column"),

@@ -337,5 +337,5 @@ def test_a_project_without_rows_cannot_be_tested_on() -> None:
         "qa:o/n#1": "train",
         "qa:o/m#2": "test",
     }
-    with pytest.raises(DatasetError, match=r"No row is of no/pe.*such as o/m, o/n"):
+    with pytest.raises(DatasetError, match=r"No row belongs to no/pe.*such as o/m, o/n"):
         assign_splits(rows, SplitPlan.parse("project:no/pe"))

@@ -116,7 +116,7 @@ class _Chain:
             (tables, "tables", self._tables),
             (tables and self.stored.paired_by(self.repo), "pairs", self._pairs),
             (tables and clone and history, "history", self._history),
-            (tables, "what was judged", self._judged),
+            (tables, "judged tables", self._judged),
             ("verdicts" in self.inputs, "verdicts", self._verdicts),
             ("reviews" in self.inputs, "reviews", self._reviews),
             (self.row.get("verification_digest"), "test runs", self._test_runs),
