@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-READING = 2
+READING = 3
 """Raised where a stored reply is read otherwise than before."""
 
 _NAME = (
