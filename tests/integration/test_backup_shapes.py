@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -66,6 +67,7 @@ LINES = "\r\n".join(map(json.dumps, LISTED))
         ("big.jsonl", LINES.encode("utf-16-be")),
         ("without-a-suffix", gzip.compress(TWO_LISTS.encode())),
         ("list.json.bz2", bz2.compress(json.dumps(LISTED).encode())),
+        ("lines.jsonl.zst", zstandard.compress(LINES.encode())),
         ("text.txt", gzip.compress(json.dumps(LISTED).encode("utf-16"))),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

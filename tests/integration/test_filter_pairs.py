@@ -67,6 +67,28 @@ def test_merged_and_same_repository(tmp_path: Path) -> None:
     assert verdicts["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
 
 
+def test_a_pull_request_that_another_reverted_fixes_nothing(tmp_path: Path) -> None:
+    texts = {
+        12: "Reverts Octo/Gem#11",
+        14: "Fixes #2 again\n\nReverts Octo/Gem#15",
+        16: "It leaks.\n\nReverts #13",
+        17: "Reverts Octo/Gem#16",
+        19: "Reverts Octo/Gem#18",
+    }
+    merged = {number: number != 19 for number in range(11, 20)}
+    entries = [
+        *(issue(n) for n in (1, 2, 3, 4)),
+        *(pull(n, body=texts.get(n, "Fixes it"), merged=merged[n]) for n in merged),
+    ]
+    pairs = [pair(1, 11), pair(1, 20), pair(2, 15), pair(2, 14), pair(3, 13), pair(4, 18)]
+    workspace = build(tmp_path, [*entries, pull(20)], pairs=pairs)
+    verdicts = judge(workspace, "merged")
+    assert dropped(verdicts) == {(1, 11): "reverted", (2, 15): "reverted"}
+    assert verdicts[1, 11]["evidence"] == "reverted by #12"
+    assert dropped(judge(workspace, "merged", reverted=True)) == {}
+    assert (1, 20) not in dropped(judge(workspace, "one-to-one"))
+
+
 def test_issue_closed(tmp_path: Path) -> None:
     entries = [
         issue(1),

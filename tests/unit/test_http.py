@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import ssl
+import sys
 from pathlib import Path
 
 import certifi
 import pytest
 
+from goldpan.core.errors import UsageError
 from goldpan.core.http import Backoff, jittered, shared_context
 
 
@@ -30,6 +32,13 @@ def test_clients_share_what_the_environment_names(
     other = shared_context()
     assert other is not usual
     assert serials(other) == serials(usual)
+
+
+def test_a_socks_proxy_without_its_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with pytest.raises(UsageError, match="pip install socksio"):
+        shared_context()
 
 
 def test_pauses_double_up_to_the_longest() -> None:

@@ -8,8 +8,12 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
+from urllib.request import getproxies
 
 import httpx
+
+from goldpan.core.errors import UsageError
 
 _MOST_DOUBLINGS = 10
 
@@ -46,8 +50,15 @@ def shared_context(
 ) -> ssl.SSLContext:
     """Return what all clients of this process verify servers by, as their library creates it.
 
-    `SSL_CERT_FILE` and `SSL_CERT_DIR` name other authorities.
+    `SSL_CERT_FILE` and `SSL_CERT_DIR` name other authorities. Raises `UsageError` where a proxy is
+    one by SOCKS, which the libraries reach through a package of its own.
     """
+    proxies = getproxies().values()
+    if any(url.startswith("socks") for url in proxies) and find_spec("socksio") is None:
+        raise UsageError(
+            "The environment names a SOCKS proxy, which needs the package socksio",
+            "Run pip install socksio, or unset ALL_PROXY",
+        )
     return _context(create, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
+import zstandard
+
 from goldpan.core.errors import UsageError
 from goldpan.miners.backup_shapes import About, about, named_shape, read_shape
 from goldpan.miners.replies import MALFORMED, parse_json
@@ -39,7 +41,7 @@ _STEP = 1 << 20
 _SELDOM = 50  # lines: asking for a file's position takes as long as reading one
 _UNPACKING_MEMORY = 128 << 20  # what `xz -9` needs, twice
 _ONE = ".json"
-_NAMES = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|xz|bz2))?$")
+_NAMES = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|xz|bz2|zst))?$")
 _BETWEEN = re.compile("[ \t\r\n,\\[\\]\x1e]*")  # what stands between the objects of lists
 
 
@@ -156,7 +158,13 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
                     else:
                         backup.unreadable.add(f"{name}{where}{found.reason}")
                 before += os.fstat(file.fileno()).st_size
-        except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (
+            lzma.LZMAError,
+            EOFError,
+            zlib.error,
+            gzip.BadGzipFile,
+            zstandard.ZstdError,
+        ) as error:
             problem = f"the file is cut off or not compressed as its name says ({error})"
             backup.unreadable.add(f"{name}:{count + 1}: {problem}: copy it again")
         except OSError as error:
@@ -261,6 +269,10 @@ def _plain(file: io.BufferedReader) -> io.BufferedReader:
         source = io.BufferedReader(_Xz(file), _STEP)
     elif start.startswith(b"BZh"):
         source = io.BufferedReader(bz2.BZ2File(file), _STEP)
+    elif start.startswith(zstandard.FRAME_HEADER):
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_UNPACKING_MEMORY)
+        stream = unpacker.stream_reader(file, read_across_frames=True, closefd=False)
+        source = io.BufferedReader(stream, _STEP)
     encoding = json.detect_encoding(source.peek(4)[:4])
     if encoding == "utf-8-sig":
         source.read(3)
@@ -337,7 +349,7 @@ def _read(body: bytes) -> About | _Flaw:
         shaped = read_shape(data)
         found = about(shaped)
     except ValueError as error:
-        return _Flaw(f" is not JSON ({error})")
+        return _Flaw(f" is not JSON ({error})" if body.strip() else " is empty")
     except MALFORMED as error:
         return _Flaw(f" is not in the shape of a backup ({type(error).__name__}: {error})")
     if found is not None:

@@ -81,7 +81,7 @@ class Mine(Group):
         Args:
             repos: A repository.
             repo_file: A file with one OWNER/NAME per line; # starts a comment.
-            from_backup: Read a metadata backup instead: a folder, or .jsonl[.xz|.gz].
+            from_backup: Read a metadata backup instead: a folder, or .jsonl[.gz|.xz|.zst].
             license (SPDX): The license of the one repository where GitHub is wrong or silent, such
                 as MIT.
             dry_run: Only predict the cost.

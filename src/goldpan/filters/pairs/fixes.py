@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, query_judge
-from goldpan.filters.pairs.pull_request import TAKEN_IN
+from goldpan.filters.pairs.pull_request import REVERTED, TAKEN_IN
 from goldpan.filters.repo_view import RepoView
 
 
@@ -82,8 +82,9 @@ class OneToOneSettings:
     """True where only pairs with a merged pull request count, as the paper drops the rest before;
     those of pull requests in repositories that were not mined always do."""
     doubted: bool = False
-    """True where pairs count that `says-fixes`, with its defaults, or `own-work` drops: neither a
-    release nor "does not fix #1" says anything against the pull request that does."""
+    """True where pairs count that `says-fixes`, with its defaults, or `own-work` drops, or whose
+    pull request was reverted: neither a release nor "does not fix #1" nor a failed attempt says
+    anything against the pull request that does."""
     backports: bool = False
     """True where a backport counts as another fix: a pull request to a branch other than the
     default one whose issue is fixed on that, or one that says that it brings a fix of the issue to
@@ -92,19 +93,20 @@ class OneToOneSettings:
 
 _COPIES = r"(?im)\bback-?port|\bcherry[- ]?pick|^mergify/bp/"
 _PARTNERS = f"""
-WITH {_CLAIMS}, {TAKEN_IN}, copies AS (
+WITH {_CLAIMS}, {TAKEN_IN}, {REVERTED}, copies AS (
   SELECT number FROM pulls
   WHERE regexp_matches(concat_ws(chr(10), title, body, head_ref), '{_COPIES}')
   UNION SELECT number FROM commits WHERE message LIKE '%(cherry picked from commit %'
 ), claimed AS (
   SELECT p.*, lower(p.pull_repo) AS place, q.base_ref, c.number IS NOT NULL AS copies,
          (NOT $merged OR p.merged IS NOT FALSE)
-           AND ($doubted OR j.reason IS NULL AND t.number IS NULL) AS counts,
+           AND ($doubted OR j.reason IS NULL AND t.number IS NULL AND r.number IS NULL) AS counts,
          CASE WHEN q.number IS NULL THEN p.pull_repo ELSE '' END || '#' || p.pull AS name
   FROM pairs p JOIN (SELECT issue, pull_repo, pull, reason FROM judged) j
     USING (issue, pull_repo, pull)
   LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
   LEFT JOIN taken_in t ON t.number = q.number
+  LEFT JOIN reverted r ON r.number = q.number
   LEFT JOIN copies c ON c.number = q.number
 ), originals AS (
   SELECT p.issue, p.place, p.pull, min_by(o.name, o.pull) AS original
@@ -152,5 +154,5 @@ ONE_TO_ONE = Criterion(
     source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
     settings=OneToOneSettings,
     judge=_judge,
-    version=3,
+    version=4,
 )

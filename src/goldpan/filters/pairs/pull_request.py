@@ -6,21 +6,46 @@ from dataclasses import dataclass
 
 from goldpan.filters.criterion import Criterion, NoSettings, query_judge
 
-_MERGED = """
-SELECT issue, pull_repo, pull, merged AS keep,
-       CASE WHEN merged IS NULL THEN 'pull-not-mined'
-            WHEN NOT merged THEN 'not-merged' END AS reason
-FROM pairs
+REVERTED = r"""
+reverts AS (
+  SELECT number, regexp_extract(body, '(?im)^reverts (?:[\w.-]+/[\w.-]+)?#(\d{1,9})\b', 1) AS undone
+  FROM pulls WHERE merged AND undone <> ''
+), reverted AS (
+  SELECT CAST(undone AS BIGINT) AS number, min(number) AS by_pull FROM reverts
+  WHERE number NOT IN (SELECT CAST(undone AS BIGINT) FROM reverts)
+  GROUP BY ALL
+)
 """
+"""The query's part that gives each pull request that another reverted, in the words of GitHub's
+button, unless that was reverted too."""
+
+_MERGED = f"""
+WITH {REVERTED}
+SELECT p.issue, p.pull_repo, p.pull, p.merged AND r.number IS NULL AS keep,
+       CASE WHEN p.merged IS NULL THEN 'pull-not-mined' WHEN NOT p.merged THEN 'not-merged'
+            WHEN r.number IS NOT NULL THEN 'reverted' END AS reason,
+       'reverted by #' || r.by_pull AS evidence
+FROM pairs p LEFT JOIN reverted r
+  ON NOT $reverted AND p.merged AND r.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+"""  # noqa: S608 - both parts are our own
+
+
+@dataclass(frozen=True, slots=True)
+class MergedSettings:
+    """What may have happened after the merge."""
+
+    reverted: bool = False
+    """True where pull requests count that another reverted, as in the paper."""
 
 
 MERGED = Criterion(
     name="merged",
     subject="pair",
-    definition="Keeps pairs whose pull request was merged.",
+    definition="Keeps pairs whose pull request was merged, and not reverted by another.",
     source="FAUN-Eval, section 3.3.2, Merged Check",
-    settings=NoSettings,
+    settings=MergedSettings,
     judge=query_judge(_MERGED),
+    version=2,
 )
 
 
