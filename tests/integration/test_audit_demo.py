@@ -140,7 +140,7 @@ def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     (count,) = lab.audit("qa", finding="measures-nothing").findings
     # The longest comment was chosen among replies of which the answer is one.
     assert count.verdicts == {"cannot-tell": 78}
-    assert "--ablate title --ablate body" in str(count.untold)
+    assert "--ablate title --ablate body" in str(count.undecided)
     lab.evaluate.run(task="code_edit", model="copy-ins-input", ablate="file_before")
     run = read_runs(lab.layout, tasks=["code_edit"])[-1]
     assert run.settings["ablate"] == "file_before"
