@@ -15,6 +15,7 @@ from goldpan.miners.gharchive.store import HourReport
 from goldpan.miners.history.revisions import FetchedHistory
 from goldpan.miners.mine import MineResult, duration
 from goldpan.miners.pairing import PairResult
+from goldpan.miners.tables.normalize import TableCounts
 
 _MOST = 20
 
