@@ -67,7 +67,7 @@ def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Pa
     assert (len(edits["place-in-issue"]), len(fixes["place-in-issue"])) == (25, 19)
     answers = found(lab, "qa")
     assert answers["solution-in-issue"] == []
-    assert len(answers["measures-nothing"]) == 36
+    assert answers["measures-nothing"] == []
     page = (lab.path / "report.html").read_text(encoding="utf-8")
     for name, rows in (*edits.items(), *fixes.items()):
         assert not rows or f"{name}: " in page
@@ -139,7 +139,7 @@ def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     lab.evaluate.run(task="qa", model="copy-ins-input", ablate=("title", "body"))
     (count,) = lab.audit("qa", finding="measures-nothing").findings
     # The longest comment was chosen among replies of which the answer is one.
-    assert count.verdicts == {"cannot-tell": 78}
+    assert count.verdicts["cannot-tell"] == 78
     assert "--ablate title --ablate body" in str(count.undecided)
     lab.evaluate.run(task="code_edit", model="copy-ins-input", ablate="file_before")
     run = read_runs(lab.layout, tasks=["code_edit"])[-1]

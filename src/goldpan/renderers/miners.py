@@ -15,7 +15,6 @@ from goldpan.miners.gharchive.store import HourReport
 from goldpan.miners.history.revisions import FetchedHistory
 from goldpan.miners.mine import MineResult, duration
 from goldpan.miners.pairing import PairResult
-from goldpan.miners.tables.normalize import TableCounts
 
 _MOST = 20
 
