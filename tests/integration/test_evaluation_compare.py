@@ -198,7 +198,7 @@ def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> Non
     result = compared(workspace)
     assert result.block.models == ("bad", "good", "near")
     assert result.block.left_out == (
-        "late (no score on incivility, requirement_type, sentiment and 2 more)",
+        "late (no score on commit_intent, incivility, requirement_type and 2 more)",
     )
     assert result.ranked[-1].name == "late"
     runs = read_runs(workspace, models=["good", "late"])
