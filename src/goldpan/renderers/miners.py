@@ -15,6 +15,7 @@ from goldpan.miners.gharchive.store import HourReport
 from goldpan.miners.history.revisions import FetchedHistory
 from goldpan.miners.mine import MineResult, duration
 from goldpan.miners.pairing import PairResult
+from goldpan.miners.tables.normalize import TableCounts
 
 _MOST = 20
 
@@ -173,3 +174,9 @@ def _mended(result: Repair) -> Iterator[Piece]:
     if parent.parent.name == "raw":
         mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
         yield f"  {mine} fetches what was lost; add --from-backup PATH if it came from a backup."
+
+
+@renders(TableCounts)
+def _counted(result: TableCounts) -> Iterator[Piece]:
+    cells = [(repo, *row) for repo, rows in result.tables.items() for row in rows.items()]
+    yield Table(("repository", "table", "rows"), cells)
