@@ -97,7 +97,7 @@ RULES: tuple[tuple[str, Check], ...] = (
         r"Answer tiers \(`answer_tier`\): (\d+) likely \(.*\) and (\d+) possible \(.*",
         lambda found, built: int(found[1]) + int(found[2]) == len(built.rows),
     ),
-    (r"`goldpan build qa --answer likely` keeps .*", of("qa")),
+    (r"For this mix, expect .*|`goldpan build qa --answer likely` keeps .*", of("qa")),
     (r"Their accuracy was not .*|Of 21 rows, .* proved .*", of("issue-resolution")),
     (r"The rows are made of (\d+) of \d+ (?:issues|fix pairs).*", count),
     (

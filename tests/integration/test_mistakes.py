@@ -210,9 +210,12 @@ def test_a_split_that_comes_out_empty_names_one_that_can(tmp_path: Path) -> None
 def test_an_empty_dataset_names_the_choices_that_are_not(folder: Path, tmp_path: Path) -> None:
     lab = Workspace(shutil.copytree(folder / "demo", tmp_path / "lab"))
     (strict, _) = lab.filter(settings={"answer.least": 40})
+    first = lab.build("qa", answer="first", profile=strict.profile, output=tmp_path / "first")
     with pytest.raises(DatasetError) as error:
         lab.build("qa", profile=strict.profile, output=tmp_path / "none")
-    assert error.value.remedy.startswith("Give --answer first, or run goldpan funnel --profile ")
+    assert error.value.remedy.startswith(
+        f"Give --answer first ({len(first)} rows) or run goldpan filter --set answer.least=9 ("
+    )
 
 
 def test_what_no_history_emptied_names_clone(folder: Path, tmp_path: Path) -> None:

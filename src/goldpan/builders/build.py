@@ -25,7 +25,7 @@ from goldpan.builders.recipes import RECIPES, Recipe, find_recipe, required_revi
 from goldpan.builders.repository_rows import draw_rows, make_rows, stored_rules, used_plugins
 from goldpan.builders.request import AS_MINED, BEFORE_FIX, AnswerChoice, BuildRequest
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.result import Result, json_data
+from goldpan.core.result import Result, count, json_data
 from goldpan.core.settings.file import toml_value
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -34,6 +34,7 @@ from goldpan.datasets.files import facts_of, refuse_foreign, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, read_provenance
 from goldpan.datasets.spool import Spool
+from goldpan.filters.answers import LEAST
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, count_funnel
@@ -117,6 +118,7 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
     explained = {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
     if request.check is not None:
         explained |= request.check.explained
+    ways: dict[str, int] = {}
     with workspace.scratch() as scratch:
         absolute = replace(workspace, root=workspace.root.absolute())
         scratch = scratch.absolute()
@@ -125,8 +127,13 @@ def build(workspace: WorkspaceLayout, request: BuildRequest, reporter: Reporter)
         if request.check is not None:
             dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
+            for way, choices in _other_answers(request).items():
+                made = make_rows(absolute, replace(request, **choices), scratch, reporter)
+                ways[way] = sum(rows.count for rows in made)
             licenses = {str(rows.source.license) for rows in built} - {"None"}
-            raise _empty_dataset(request, basis, verdicts, funnel, dropped, explained, licenses)
+            raise _empty_dataset(
+                request, basis, verdicts, funnel, dropped, explained, ways, licenses
+            )
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         undecided: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.undecided for rows in built), Counter()).items():
@@ -202,6 +209,18 @@ def _check(recipe: Recipe, request: BuildRequest) -> None:
         )
 
 
+def _other_answers(request: BuildRequest) -> dict[str, dict[str, Any]]:
+    """Return other choices of the reply that answers, by what gives them."""
+    settings = request.profile.settings["answer"]
+    chosen = request.answer or request.reviews
+    if request.family != QA.name or settings.choice != "best" or chosen:
+        return {}
+    choices: dict[str, dict[str, Any]] = {"give --answer first": {"answer": "first"}}
+    if settings.least > LEAST:
+        choices[f"run goldpan filter --set answer.least={LEAST}"] = {"least": LEAST}
+    return choices
+
+
 _REMEDIES = {
     "no-history": "Run goldpan clone, then goldpan filter{options}",
     "no-known-license": "If the license is known, run goldpan normalize --repo OWNER/NAME "
@@ -221,9 +240,10 @@ def _empty_dataset(
     funnel: Funnel,
     dropped: Counter[str],
     explained: Mapping[str, str],
+    ways: Mapping[str, int],
     licenses: Collection[str],
 ) -> DatasetError:
-    """Return what emptied a dataset, and what helps."""
+    """Return what emptied a dataset and what helps; `ways` are the rows that other choices give."""
     profile, subjects = request.profile, PLURAL[funnel.subject]
     last = next((step for step in funnel.steps if step.left == 0), None)
     reasons = Counter(last.reasons) if last and not funnel.kept else dropped
@@ -252,8 +272,8 @@ def _empty_dataset(
         allowed = toml_value(sorted(licenses))
         help = _REMEDIES[reason].format(options=options, licenses=allowed)
         remedy = f"{help}, and build again"
-    elif request.family == QA.name and not (request.answer or request.reviews):
-        remedy = f"Give --answer first, or {remedy[:1].lower()}{remedy[1:]}"
+    elif better := [f"{way} ({count(rows, 'row')})" for way, rows in ways.items() if rows]:
+        remedy = " or ".join(better).capitalize()
     elif not funnel.rows and funnel.subject != "issue":
         of_pairs = f"goldpan pair, then goldpan filter{options}"
         of_discussions = "goldpan mine with --include discussions, then goldpan filter"

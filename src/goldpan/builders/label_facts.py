@@ -9,13 +9,14 @@ profile `default` with their settings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import pyarrow.compute as pc
 
-from goldpan.core.proportions import wilson
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import LEAST
@@ -34,6 +35,7 @@ class Tier:
     """The points from which on an answer belongs to it."""
     whole: int
     """Gold rows that answer in whole."""
+    at_least_partly: int
     rows: int
     """All gold rows of the tier."""
     points: str
@@ -41,8 +43,8 @@ class Tier:
 
 
 TIERS = (
-    Tier(LIKELY, 12, 35, 50, "12 points or more"),
-    Tier("possible", LEAST, 27, 69, "9 to 11 points"),
+    Tier(LIKELY, 12, 35, 45, 50, "12 points or more"),
+    Tier("possible", LEAST, 27, 58, 69, "9 to 11 points"),
 )
 """The tiers, the best first; their names sort in this order, too."""
 
@@ -51,11 +53,31 @@ BY_REPOSITORY = (0.13, 0.75)
 
 _ALONE = "goldpan build qa --answer likely"
 _REVIEW = "goldpan review --model NAME --subject issue"
+_REVIEWED = "goldpan build qa --require question-answer --answer reviewed"
 
 
 def tier_of(points: int | None) -> str | None:
     """Return the tier of an answer with these points; None for fewer than any tier has."""
     return next((t.name for t in TIERS if points is not None and points >= t.least), None)
+
+
+def expected_share(rows: Mapping[str, int], right: Callable[[Tier], int]) -> Estimate:
+    """Return which share of rows of these tiers is right, if they are as those of the gold set.
+
+    `right` returns how many gold rows of a tier are. The interval puts together those of the tiers
+    by the squares of their distances (Zou & Donner, 2008), as their samples are independent.
+    """
+    total = sum(rows.values())
+    value, below, above = 0.0, 0.0, 0.0
+    for tier in TIERS:
+        share = wilson(right(tier), tier.rows)
+        if share.value is None or share.low is None or share.high is None:
+            continue
+        weight = rows.get(tier.name, 0) / total
+        value += weight * share.value
+        below += (weight * (share.value - share.low)) ** 2
+        above += (weight * (share.high - share.value)) ** 2
+    return Estimate(value, value - sqrt(below), value + sqrt(above))
 
 
 def tier_lines(rows: Mapping[str, int]) -> Iterator[str]:
@@ -71,18 +93,21 @@ def tier_lines(rows: Mapping[str, int]) -> Iterator[str]:
 
 
 def mix_accuracy(rows: Mapping[str, int]) -> str:
-    """Return how right rows of these tiers were found to be elsewhere, for a card."""
+    """Return how right rows of these tiers are expected to be, for a card."""
     named = [
         f"{rows[tier.name]:,} {tier.name} ({tier.points}; "
         f"{wilson(tier.whole, tier.rows).short()} complete)"
         for tier in TIERS
         if rows.get(tier.name)
     ]
+    whole = expected_share(rows, lambda tier: tier.whole).short()
+    at_least_partly = expected_share(rows, lambda tier: tier.at_least_partly).short()
     low, high = BY_REPOSITORY
     return (
         f"Answer tiers (`answer_tier`): {' and '.join(named)}, measured on nine held-out "
-        f"repositories; in single ones, {low:.0%} to {high:.0%} of all were complete. "
-        f"`{_ALONE}` keeps only the likely rows"
+        f"repositories. For this mix, expect {whole} complete answers and {at_least_partly} at "
+        f"least partial ones; in single repositories {low:.0%} to {high:.0%} were complete. "
+        f"`{_ALONE}` keeps only the likely rows; `{_REVIEW}`, then `{_REVIEWED}`, asks a model"
     )
 
 
