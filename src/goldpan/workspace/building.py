@@ -227,7 +227,7 @@ def _dataset(lab: OpenWorkspace, directory: Path, built: Any = None) -> Dataset:
     return Dataset(directory, built=built, workspace=lab)
 
 
-@checked
+@partial(checked, is_bound=False)
 def diff(
     old: DatasetName,
     new: DatasetName,
@@ -266,7 +266,7 @@ def diff(
     return result
 
 
-@checked
+@partial(checked, is_bound=False)
 def contamination(
     dataset: DatasetName,
     *,
@@ -308,7 +308,7 @@ def contamination(
     )
 
 
-@checked
+@partial(checked, is_bound=False)
 def apply_edit(
     patch: Path | str, *, root: Path | str = Path(), check: bool = False, lenient: bool = False
 ) -> Applied:
