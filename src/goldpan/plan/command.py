@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from goldpan.plan.section import PlanFile
 
 
-@checked
+@partial(checked, is_bound=False)
 def run(
     plan: Path | str | None = None,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -226,7 +227,7 @@ def _dataset(lab: OpenWorkspace, directory: Path, built: Any = None) -> Dataset:
     return Dataset(directory, built=built, workspace=lab)
 
 
-@checked
+@partial(checked, is_bound=False)
 def diff(
     old: DatasetName,
     new: DatasetName,
@@ -265,7 +266,7 @@ def diff(
     return result
 
 
-@checked
+@partial(checked, is_bound=False)
 def contamination(
     dataset: DatasetName,
     *,
@@ -307,7 +308,7 @@ def contamination(
     )
 
 
-@checked
+@partial(checked, is_bound=False)
 def apply_edit(
     patch: Path | str, *, root: Path | str = Path(), check: bool = False, lenient: bool = False
 ) -> Applied:

@@ -151,17 +151,18 @@ def checked_methods(kind: type[K]) -> type[K]:
 
 
 @cache
-def checked(method: Callable[..., Any]) -> Callable[..., Any]:
+def checked(method: Callable[..., Any], *, is_bound: bool = True) -> Callable[..., Any]:
     """Have a method refuse what it cannot take, and take the fields of its groups of options, too.
 
     So `ws.build.qa(limit=9)` is `ws.build.qa(rows=RowOptions(limit=9))`. It raises `UsageError`.
     What failed beside what succeeded is a warning in Python, where nothing else would show it.
+    The first parameter is the owner of the method, unless the function is not bound to one.
     """
 
     @wraps(method)
     def called(*words: Any, **options: Any) -> Any:
         taken = _signature(method)
-        owner = words[:1] if "self" in taken.parameters else ()
+        owner = words[:1] if is_bound else ()
         where = ".".join([*(type(one).__name__ for one in owner), method.__name__])
         where = where.removesuffix(".__call__")
         defaults = {name: item.default for name, item in taken.parameters.items()}
@@ -174,7 +175,7 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
         as_given = {*whole, *_FROM_PROGRAM}
         given = {name: bound.arguments[name] for name in by_place}
         given |= {name: value for name, value in options.items() if name not in as_given}
-        read = _read(called, given, where) if given else {}
+        read = _read(_model(called, is_bound), given, where) if given else {}
         for name in by_place:
             bound.arguments[name] = read.pop(name)
         for name, default in groups.items():
@@ -199,22 +200,22 @@ _signature = cache(inspect.signature)
 """Read when a method is called, as help does without most of them."""
 
 
-def _read(method: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _read(model: type[Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return values of options as their types; those of numpy and pandas are plain ones."""
     plain = {
         name: value.tolist() if hasattr(value, "tolist") else value
         for name, value in values.items()
     }
-    read = Source(where, plain).read(_model(method))
+    read = Source(where, plain).read(model)
     return {name: getattr(read, name) for name in values}
 
 
 @cache
-def _model(method: Callable[..., Any]) -> type[Any]:
+def _model(method: Callable[..., Any], is_bound: bool) -> type[Any]:
     from pydantic import ConfigDict, create_model
 
     options: dict[str, Any] = {}
-    for option in _options_of(method, "self" in _signature(method).parameters):
+    for option in _options_of(method, is_bound):
         one = option.limits is None or get_origin(option.typed) is tuple
         options[option.name] = (option.hint if one else Annotated[option.hint, option.limits], None)
     settings = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
