@@ -15,7 +15,8 @@ from goldpan import Execution, RowOptions, Workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.values import LOCAL
 from goldpan.plan.file import dataset_of
-from goldpan.workspace.options import checked, options_of
+from goldpan.workspace.checking import checked
+from goldpan.workspace.options import options_of
 from tests.invoking import typed
 
 

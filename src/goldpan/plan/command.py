@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError, choices
 from goldpan.core.values import LOCAL, Execution, several
-from goldpan.workspace.options import checked
+from goldpan.workspace.checking import checked
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

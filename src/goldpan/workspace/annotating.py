@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Results, blocks_of
 from goldpan.core.values import Count, Positive, file_paths, several
+from goldpan.workspace.checking import checked_methods
 from goldpan.workspace.dataset import dataset_directory, find_dataset
 from goldpan.workspace.opening import Group
-from goldpan.workspace.options import (
-    DatasetName,
-    Project,
-    Projects,
-    Rows,
-    StudioUrl,
-    checked_methods,
-)
+from goldpan.workspace.options import DatasetName, Project, Projects, Rows, StudioUrl
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.answers import Progress

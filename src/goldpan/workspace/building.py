@@ -16,16 +16,10 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
 from goldpan.core.values import LOCAL, Count, Execution, Positive, file_paths, several
+from goldpan.workspace.checking import checked, checked_methods
 from goldpan.workspace.dataset import Dataset, find_dataset, table_path
 from goldpan.workspace.opening import Group, OpenWorkspace, choose_profile
-from goldpan.workspace.options import (
-    DatasetName,
-    DatasetNames,
-    Names,
-    call,
-    checked,
-    checked_methods,
-)
+from goldpan.workspace.options import DatasetName, DatasetNames, Names, call
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied

@@ -15,6 +15,7 @@ from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import LOCAL, Execution, Positive, several
 from goldpan.workspace import annotating, filtering, reporting
+from goldpan.workspace.checking import checked_methods
 from goldpan.workspace.dataset import Dataset, dataset_directory, find_dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.options import (
@@ -25,7 +26,6 @@ from goldpan.workspace.options import (
     Rows,
     Seeds,
     TaskNames,
-    checked_methods,
 )
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from goldpan.core.errors import GoldpanError, UsageError, cause_of, refuse_empty
 from goldpan.core.result import Results
 from goldpan.core.settings.config import Included, Via, repository_name
 from goldpan.core.values import LOCAL, Count, Execution, Positive
+from goldpan.workspace.checking import checked_methods
 from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
-from goldpan.workspace.options import Switch, checked_methods
+from goldpan.workspace.options import Switch
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout

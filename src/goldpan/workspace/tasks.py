@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
+from goldpan.workspace.checking import checked_methods
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import Files, checked_methods
+from goldpan.workspace.options import Files
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles

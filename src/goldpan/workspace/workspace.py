@@ -22,11 +22,11 @@ from goldpan.core.storage.workspace import existing
 from goldpan.workspace import filtering, mining, reporting
 from goldpan.workspace.annotating import Annotate
 from goldpan.workspace.building import Build, datasets
+from goldpan.workspace.checking import checked_methods
 from goldpan.workspace.dataset import find_dataset
 from goldpan.workspace.evaluating import Evaluate
 from goldpan.workspace.mining import Mine
 from goldpan.workspace.opening import Group, OpenWorkspace, known_repositories
-from goldpan.workspace.options import checked_methods
 from goldpan.workspace.tasks import Tasks
 from goldpan.workspace.tasks import import_ as import_source
 
