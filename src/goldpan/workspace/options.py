@@ -192,7 +192,8 @@ def _takes_several(method: Callable[..., Any], item: inspect.Parameter) -> bool:
     def only() -> None: ...
 
     only.__annotations__ = {item.name: item.annotation}
-    names = getattr(method, "__func__", method).__globals__
+    function = inspect.unwrap(method)
+    names = getattr(function, "__func__", function).__globals__
     return get_origin(_typed(get_type_hints(only, names)[item.name])) is tuple
 
 
