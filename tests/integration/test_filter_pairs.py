@@ -81,7 +81,8 @@ def test_a_pull_request_that_another_reverted_fixes_nothing(tmp_path: Path) -> N
         *(pull(n, body=texts.get(n, "Fixes it"), merged=merged[n]) for n in merged),
     ]
     pairs = [pair(1, 11), pair(1, 20), pair(2, 15), pair(2, 14), pair(3, 13), pair(4, 18)]
-    workspace = build(tmp_path, [*entries, pull(20)], pairs=pairs)
+    elsewhere = pull(20, body="Reverts other/gem#13")
+    workspace = build(tmp_path, [*entries, elsewhere], pairs=pairs)
     verdicts = judge(workspace, "merged")
     assert dropped(verdicts) == {(1, 11): "reverted", (2, 15): "reverted"}
     assert verdicts[1, 11]["evidence"] == "reverted by #12"

@@ -8,8 +8,10 @@ from goldpan.filters.criterion import Criterion, NoSettings, query_judge
 
 REVERTED = r"""
 reverts AS (
-  SELECT number, regexp_extract(body, '(?im)^reverts (?:[\w.-]+/[\w.-]+)?#(\d{1,9})\b', 1) AS undone
-  FROM pulls WHERE merged AND undone <> ''
+  SELECT number, found.undone AS undone
+  FROM (SELECT *, regexp_extract(body, '(?im)^reverts ([\w.-]+/[\w.-]+)?#(\d{1,9})\b',
+                                 ['place', 'undone']) AS found FROM pulls WHERE merged)
+  WHERE found.undone <> '' AND lower(found.place) IN ('', lower(repo))
 ), reverted AS (
   SELECT CAST(undone AS BIGINT) AS number, min(number) AS by_pull FROM reverts
   WHERE number NOT IN (SELECT CAST(undone AS BIGINT) FROM reverts)
