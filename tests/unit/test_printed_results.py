@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
+import pytest
 
+from goldpan.core.log import WORDS
 from goldpan.core.result import (
     NOT_IN_JSON,
     Block,
+    Hint,
     Line,
     Result,
     Results,
@@ -21,6 +24,7 @@ from goldpan.core.result import (
     renders,
 )
 from goldpan.core.secrets import register
+from goldpan.core.terminal import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +115,15 @@ def test_several_results_may_be_shown_in_one_table_with_notes_below() -> None:
     several = Results([Run("first"), Run("second")], notes=["Both are done"])
     assert str(several) == "run\nfirst\nsecond\nBoth are done"
     assert several._repr_html_().count("<tr>") == 3
+
+
+def test_only_lines_of_our_own_commands_come_to_name_the_workspace(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = WORDS.set(("status", "--workspace", "my lab"))
+    show([Line("They say: run goldpan mine"), Hint("Run goldpan mine, then goldpan pair")])
+    WORDS.reset(words)
+    assert capsys.readouterr().out.splitlines() == [
+        "They say: run goldpan mine",
+        "Run goldpan --workspace 'my lab' mine, then goldpan --workspace 'my lab' pair",
+    ]

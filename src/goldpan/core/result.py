@@ -35,6 +35,10 @@ class Line:
     style: Style = ""
 
 
+class Hint(Line):
+    """A line with commands of Goldpan, which come to name the workspace that was given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Title:
     """A blank line, then one that begins with a name in bold."""
@@ -199,7 +203,7 @@ def blocks_of(result: Result) -> Iterable[Block]:
         return _blocks(found(result))
     if not isinstance(result, Results):
         return fields_of(result)
-    return chain(_several(result), map(Line, result.notes))
+    return chain(_several(result), map(Hint, result.notes))
 
 
 def _blocks(pieces: Iterable[Piece]) -> Iterator[Block]:

@@ -25,7 +25,7 @@ from rich.text import Text
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, WORDS, is_asked_for, is_json
 from goldpan.core.plugins.loading import left_out
-from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
+from goldpan.core.result import Block, Hint, Line, Table, Title, cell_text, is_numeric
 from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-_COMMAND = re.compile(r"\bgoldpan (?!is )(?=[a-z])")
+_COMMAND = re.compile(r"\bgoldpan (?=[a-z])")
 """The beginning of a command in a text."""
 
 
@@ -86,7 +86,8 @@ def show(blocks: Iterable[Block]) -> None:
     for block in blocks:
         match block:
             case Line():
-                _print_wrapped(sys.stdout, clean(in_workspace(block.text), block.style))
+                text = in_workspace(block.text) if isinstance(block, Hint) else block.text
+                _print_wrapped(sys.stdout, clean(text, block.style))
             case Title():
                 Terminal().print(titled(block.name, block.rest))
             case Table():

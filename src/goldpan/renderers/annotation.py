@@ -13,7 +13,7 @@ from goldpan.annotation.studio.pull import CollectedAnswers
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
 from goldpan.annotation.studio.summary import AnnotationReport
-from goldpan.core.result import Piece, Table, Title, count, counts_text, renders, table_of
+from goldpan.core.result import Hint, Piece, Table, Title, count, counts_text, renders, table_of
 from goldpan.filters.basis import basis_sentences
 from goldpan.renderers.llm import requests_and_cost
 
@@ -62,7 +62,7 @@ def _progressed(result: Progress) -> Iterator[Piece]:
         f"{result.answers:,} of {count(result.wanted, 'answer')}"
     )
     if result.pulled_at is not None:
-        yield (
+        yield Hint(
             f"As of the pull of {result.pulled_at:%Y-%m-%d %H:%M} UTC: "
             f"goldpan annotate pull --project {result.project} fetches newer answers"
         )

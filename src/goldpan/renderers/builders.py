@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from goldpan.builders.build import NOT_DRAWN, BuildResult
 from goldpan.builders.recipes import find_recipe
 from goldpan.builders.request import NOT
-from goldpan.core.result import Piece, Title, count, renders
+from goldpan.core.result import Hint, Piece, Title, count, renders
 from goldpan.filters.basis import basis_sentences
 
 
@@ -33,7 +33,7 @@ def _built(result: BuildResult) -> Iterator[Piece]:
     for name, verdicts in result.undecided.items():
         counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
         yield f"  kept, though {name.removeprefix(NOT)} is not ruled out: {', '.join(counts)}"
-    yield from result.tiers
+    yield from map(Hint, result.tiers)
     yield from (f"  {score.summary}" for score in written.scores)
     yield from written.dropped_blocks()
     kinds = (f"{number:,} {kind}" for kind, number in sorted(result.redacted.items()))

@@ -8,6 +8,7 @@ from operator import attrgetter
 from goldpan.core import sanitize
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import (
+    Hint,
     Line,
     Piece,
     Table,
@@ -276,4 +277,4 @@ def _added(result: AddedTask) -> Iterator[Piece]:
         yield "Check these rows before you trust a score:"
     yield from (f"  {doubt}" for doubt in result.doubts)
     if not result.imported.written.report.lacking:
-        yield f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm"
+        yield Hint(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")

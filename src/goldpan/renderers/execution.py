@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Piece, Table, count, renders
+from goldpan.core.result import Hint, Piece, Table, count, renders
 from goldpan.execution.proof import EXPLAINED
 from goldpan.execution.verify import Verification
 
@@ -31,4 +31,4 @@ def _verified(result: Verification) -> Iterator[Piece]:
     ):
         yield rows and f"{count(rows, 'row')} {what}"
     if result.counts.get("verified"):
-        yield f"Next: goldpan build issue-resolution{result.choice} --require verified"
+        yield Hint(f"Next: goldpan build issue-resolution{result.choice} --require verified")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Piece, Table, Title, count, renders
+from goldpan.core.result import Hint, Piece, Table, Title, count, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.filters.funnel import PLURAL, Funnel, FunnelRow, Funnels
 from goldpan.filters.pipeline import CriterionList, FilterResult
@@ -32,7 +32,7 @@ def _filtered(result: FilterResult) -> Iterator[Piece]:
         yield from _funnel(result.discussions)
     yield from _funnel(result.pairs)
     if result.pairs.rows and not result.cloned:
-        yield (
+        yield Hint(
             "Some criteria need the history of the code: "
             f"run goldpan clone --repo {result.repo}, then goldpan filter again"
         )

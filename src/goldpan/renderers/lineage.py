@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from goldpan.core.result import Line, Piece, Title, blocks_of, count, names_text, renders
+from goldpan.core.result import Hint, Line, Piece, Title, blocks_of, count, names_text, renders
 from goldpan.filters.basis import basis_sentences
 from goldpan.lineage.check import CheckResult
 from goldpan.lineage.explain import Explanation
@@ -34,7 +34,7 @@ def _checked(result: CheckResult) -> Iterator[Piece]:
         yield f"Damaged: {damage.file}{at}: {damage.reason}"
         if damage.dependents:
             yield f"  Made from it: {names_text(damage.dependents, _MOST_DEPENDENTS)}."
-        yield f"  {damage.remedy}."
+        yield Hint(f"  {damage.remedy}.")
     yield f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged."
 
 
@@ -162,7 +162,7 @@ def _traced(result: Trace) -> Iterator[Piece]:
         yield Title("Verified, from the sources to the example")
         for link in result.chain:
             yield f"  {link.step}: {_HOLDS[link.holds]}{link.found}"
-        yield _CONCLUSIONS[result.holds]
+        yield Hint(_CONCLUSIONS[result.holds])
 
 
 def _entries(result: Trace) -> Iterator[Piece]:

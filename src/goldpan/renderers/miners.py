@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from goldpan.core.result import Piece, Table, Title, count, first_lines, names_text, renders
+from goldpan.core.result import Hint, Piece, Table, Title, count, first_lines, names_text, renders
 from goldpan.core.storage.archive import Repair
 from goldpan.core.storage.workspace import DEFAULT_RULES, UNPAIRED
 from goldpan.miners.coverage import Coverage
@@ -38,7 +38,7 @@ def _counted_and_missing(result: Coverage) -> Iterator[Piece]:
     ]
     yield Table(("", "announced", "stored"), cells)
     if not result.finished:
-        yield "The last run did not finish: run goldpan mine again."
+        yield Hint("The last run did not finish: run goldpan mine again.")
     for unknown in result.unknown:
         where = f"{count(unknown.count, 'time')}, as in #{unknown.number}"
         yield f"Unknown event {unknown.name}: {where}"
@@ -157,7 +157,7 @@ def _paired(result: PairResult) -> Iterator[Piece]:
         "(--rules unconfirmed accepts them)"
     )
     if result.lacks_history:
-        yield f"No history: run goldpan clone --repo {result.repo}, then pair again"
+        yield Hint(f"No history: run goldpan clone --repo {result.repo}, then pair again")
     yield result.elsewhere and f"Links to issues of other repositories: {result.elsewhere:,}"
     if result.other_rules:
         yield f"Also stored: {', '.join(f'--rules {name}' for name in result.other_rules)}"
@@ -173,7 +173,8 @@ def _mended(result: Repair) -> Iterator[Piece]:
     parent = result.directory.parent
     if parent.parent.name == "raw":
         mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
-        yield f"  {mine} fetches what was lost; add --from-backup PATH if it came from a backup."
+        hint = f"  {mine} fetches what was lost; add --from-backup PATH if it came from a backup."
+        yield Hint(hint)
 
 
 @renders(TableCounts)
