@@ -135,7 +135,7 @@ def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture
     coverage = measure_coverage(workspace, GEM)
     assert (coverage.finished, coverage.complete, coverage.gaps) == (False, False, ())
     text = shown(coverage, capsys)
-    assert "The last run did not finish: run goldpan mine again." in text
+    assert "The last run did not finish: run goldpan" in text
     assert "Nothing is missing" not in text
     begin(workspace)
     assert measure_coverage(workspace, GEM).complete

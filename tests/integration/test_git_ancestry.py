@@ -56,7 +56,7 @@ def test_a_commit_may_bear_any_date(tmp_path: Path, time: int) -> None:
     workspace = WorkspaceLayout(tmp_path / "workspace")
     clone(workspace, "o/n", Notes(), source=source.path)
     assert find_commit(workspace, "o/n", first).id == first
-    with pytest.raises(UsageError, match="no date"):
+    with pytest.raises(UsageError, match="an invalid date"):
         find_commit(workspace, "o/n", None)
 
 

@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_demo(folder / "demo")
     for ending in ("toml", "csv", "jsonl", "parquet", "patch", "txt"):
         (folder / f"void.{ending}").touch()
-        (folder / f"bytes.{ending}").write_bytes(b"\xff\xfe\x00name = \x81\n" * 9)
+        (folder / f"bytes.{ending}").write_bytes(b"\xff\x00name = \x81\n" * 9)
     (folder / "file").write_text("x")
     shutil.copytree(folder / "demo" / "raw", folder / "replies" / "raw")
     (folder / "demo" / "plan.toml").write_text(commented_plan())
@@ -313,7 +313,7 @@ def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:
         ("prune --older-than soon", "'soon' is not a number", "goldpan prune -h"),
         ("build qa --limit 0", "Must be >= 1", "goldpan build qa -h"),
         ("mine --repo a/b --via soap", 'Choose from: "auto"', "goldpan mine -h"),
-        ("--nonsense", "Unknown option: --nonsense", "behind it"),
+        ("--nonsense", "Unknown option: --nonsense", "after it"),
         ("diff file demo/datasets/qa", "file is a file, not a dataset", "name or directory"),
         ("filter --concurrency 3", "Unknown option", "goldpan.toml"),
         ("evaluate run --set C", "--set 'C' has no value", "name=value"),

@@ -153,7 +153,6 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
     runs = [
         ("evaluate", "run", "--task", "mine", "--model", "majority"),
         ("evaluate", "score", "--task", "mine"),
-        ("evaluate", "lengths", "--task", "mine"),
         ("evaluate", "compare", "--task", "mine"),
         ("evaluate", "label-errors", "--task", "mine"),
         ("report", "--runs", "--output", str(tmp_path / "report.html")),

@@ -130,7 +130,7 @@ def test_one_paper_less_takes_away_what_it_brought_alone(tmp_path: Path, paper: 
     asked = [(*words, brought[kind][0]) for kind, words in ASKED.items() if brought.get(kind)]
     helped, ends = ran(site, ("reproduce",), *asked, at=tmp_path / "at")
     assert helped == set(commands(goldpan.Workspace())) - set(brought.get("command", ()))
-    names = {line.partition(":")[0] for line in ends[0][1].splitlines()}
+    names = {word for line in ends[0][1].splitlines() for word in line.split()[:1]}
     assert names & RECIPES == RECIPES - set(brought.get("recipe", ()))
     for (*_, name), (code, _, said) in zip(asked, ends[1:], strict=True):
         assert code == 2 and f" {name!r}" in " ".join(said.split()), said

@@ -195,7 +195,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,tp,fp,tn,fn\na,t,0,0,0,0\n", "Row 2 .* counts nothing"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has '3.5' as its tn"),
         ("model,task,score,score\na,t,1,1\n", "two columns called 'score'"),
-        ('model,task,score\n"a,t,1\n', "line 2: the row does not have"),
+        ('model,task,score\n"a,t,1\n', "line 2: a quote is not closed"),
         ("{", "cannot be read"),
         ('{"a": 1}', "is not an array"),
         ("[1]", "is not an object"),

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-_COMMAND = re.compile(r"\bgoldpan (?=[a-z])")
-"""The beginning of a command in a text."""
+_COMMAND = re.compile(r"\bgoldpan (?!trust )(?=[a-z])")
+"""The beginning of a command in a text, unless it names its workspace."""
 
 
 class Terminal(Console):
@@ -86,8 +86,9 @@ def show(blocks: Iterable[Block]) -> None:
     for block in blocks:
         match block:
             case Line():
-                text = in_workspace(block.text) if isinstance(block, Hint) else block.text
-                _print_wrapped(sys.stdout, clean(text, block.style))
+                is_hint = isinstance(block, Hint)
+                text = in_workspace(block.text) if is_hint else block.text
+                _print_wrapped(sys.stdout, clean(text, block.style), soft=is_hint)
             case Title():
                 Terminal().print(titled(block.name, block.rest))
             case Table():
@@ -240,9 +241,12 @@ def complain(error: GoldpanError) -> None:
     _print_wrapped(sys.stderr, f"{start}{text}")
 
 
-def _print_wrapped(file: TextIO, text: Text | str) -> None:
-    """Print a line; a terminal gets it in lines of whole words, which it would cut at its edge."""
-    Terminal(stderr=file is sys.stderr, soft_wrap=not file.isatty()).print(text)
+def _print_wrapped(file: TextIO, text: Text | str, *, soft: bool = False) -> None:
+    """Print a line; a terminal gets it in lines of whole words, which it would cut at its edge.
+
+    A `soft` one is left to the terminal: what people copy of it has no line end in a command.
+    """
+    Terminal(stderr=file is sys.stderr, soft_wrap=soft or not file.isatty()).print(text)
 
 
 def in_workspace(text: str) -> str:

@@ -74,7 +74,7 @@ class Written:
     """The rows whose fix was proved by running tests."""
     tiers: Mapping[str, int] = field(default_factory=dict)
     """How many rows each tier of answers has."""
-    replaced: bool = False
+    replaced: bool = field(default=False, compare=False)
     """True where an earlier dataset was in the directory."""
 
     @property

@@ -174,12 +174,14 @@ class _Examined:
         lacks = self.endpoint.dialect.left_out
         objects = find_objects(without_thoughts(outcome.text))
         if SCHEMA in lacks:
-            yield Finding("Schema", "note", "not taken: the form of answers is told in words")
+            yield Finding(
+                "Schema", "note", "not supported: the answer format is described in words"
+            )
         elif any(each.keys() == {"verdict"} and each["verdict"] in _LABELS for each in objects):
-            yield Finding("Schema", "ok", "answers keep to it")
+            yield Finding("Schema", "ok", "answers follow it")
         else:
             text = line(outcome.text, 60) or "nothing"
-            yield Finding("Schema", "note", f"not kept to: it says {text}", "Read them with care")
+            yield Finding("Schema", "note", f"not followed: it says {text}", "Read them with care")
         if others := sorted(lacks - {SCHEMA}):
             yield Finding("Parameters", "note", f"it does not take {', '.join(others)}")
         if outcome.thoughts or without_thoughts(outcome.text) != outcome.text:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from goldpan.core.imports import EXTRAS
-from goldpan.core.result import Line, Piece, Table, Title, renders
+from goldpan.core.result import Hint, Line, Piece, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
 from goldpan.plan.record import StepResult
@@ -36,7 +36,7 @@ def demo(result: DemoResult) -> Iterator[Piece]:
     yield Title("Try next")
     where = f"--workspace {shlex.quote(str(result.workspace))}"
     for command in ("open", f"why {SHOWN.partition(':')[2]}", f"trace {SHOWN} --verify"):
-        yield f"  {_program()} {command} {where}"
+        yield Hint(f"  {_program()} {command} {where}")
 
 
 def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:

@@ -222,7 +222,7 @@ def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any
         if truth_of:
             raise EvaluationError(
                 f"The truth of row {truth_of.id!r} of {task.name} is {str(value)[:40]!r}, which is"
-                " no number",
+                " not a number",
                 "Name a metric of labels or texts, or correct the row",
             )
         return None
