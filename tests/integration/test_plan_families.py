@@ -112,7 +112,7 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     assert [origin["license"] for origin in provenance["repositories"]] == ["BSD-3-Clause"]
     (evaluation,) = (unit for unit in result["units"] if unit["unit"] == "evaluate/none")
     assert "has no train split" in evaluation["problem"]
-    assert "a split such as stratified:0.8,0.2" in evaluation["remedy"]
+    assert "--split stratified:0.8,0.2" in evaluation["remedy"]
 
 
 def test_prompts_are_made_of_what_the_same_plan_builds(

@@ -56,7 +56,10 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], message
     ("change", "message"),
     [
         (("PAPER = ", "PAPER ="[:-1] + "(("), r"nobody\.py failed at line \d+: SyntaxError"),
-        (("def runs(", "unknown\n\n\ndef runs("), r"failed at line \d+: NameError: name 'unknown'"),
+        (
+            ("def scores(", "unknown\n\n\ndef scores("),
+            r"failed at line \d+: NameError: name 'unknown'",
+        ),
     ],
 )
 def test_a_file_that_fails_is_told_by_its_line(

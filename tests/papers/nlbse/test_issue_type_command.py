@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:
     sentence(
         run("build", "issue-type", "--workspace", folder / "none", folder=folder),
         1,
-        "goldpan mine gharchive",
+        " mine gharchive, or build from mined repositories",
     )
 
 
