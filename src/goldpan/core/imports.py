@@ -53,7 +53,6 @@ DISTRIBUTION = "goldpan-mining"
 EXTRAS = {
     "accelerate": "training",
     "autorank": "statistics",
-    "chompjs": "review",
     "deepspeed": "training",
     "ijson": "annotate",
     "krippendorff": "annotate",

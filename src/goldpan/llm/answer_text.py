@@ -12,7 +12,7 @@ from contextlib import suppress
 from json import JSONDecoder
 from typing import Any
 
-from goldpan.core.imports import load
+from chompjs import parse_js_objects
 
 READING = 3
 """Raised where a stored reply is read otherwise than before."""
@@ -106,9 +106,9 @@ def find_objects(text: str) -> list[dict[str, Any]]:
 
 
 def _almost(text: str) -> Iterator[dict[str, Any]]:
-    parse = load("chompjs", "Reading the answers of models").parse_js_objects
+    value: Any
     with suppress(ValueError, RecursionError):
-        for value in parse(text, loader_kwargs=_OPTIONS):
+        for value in parse_js_objects(text, loader_kwargs=_OPTIONS):
             found = value if isinstance(value, list) else [value]
             yield from (each for each in found if isinstance(each, dict))
 
