@@ -16,6 +16,7 @@ from cyclopts import App
 
 from goldpan.cli import main
 from goldpan.commands import program
+from goldpan.core.log import WORDS
 
 
 def typed(*words: str) -> partial[Any]:
@@ -62,4 +63,6 @@ def invoke(*words: str | Path) -> Invoked:
             main()
         except SystemExit as end:
             code = end.code
+        finally:
+            WORDS.set(())
     return Invoked(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())

@@ -189,7 +189,7 @@ def _exported(result: ExportResult) -> Iterator[Piece]:
     if result.audit:
         yield "Rows include the findings of their audit"
     elif result.lacking:
-        yield f"Rows include no audit findings: {result.lacking}"
+        yield Hint(f"Rows include no audit findings: {result.lacking}")
     yield f"Written to {result.directory}"
     yield f"Next: {result.next}"
 
