@@ -27,7 +27,7 @@ Form = Literal["doc-comment", "docstring", "class-comment"]
 LINE_END = re.compile(r"\r\n|\r|\n")
 _OPENING = re.compile(r"/\*+!?")
 _STAR = re.compile(r"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
-_SLASHES = re.compile(r"[ \t]*+(?://+!?|\#+)[ \t]?")
+_SLASHES = re.compile(r"\A[ \t]*+(?://+!?|\#+)[ \t]?")
 _DIRECTIVE = re.compile(r"//[a-z0-9]{1,40}+:[a-z0-9]")
 """A line for a tool, which Go's documentation leaves out: ``//go:generate``."""
 _TONEL = re.compile(rb'\s*+"([^"]*+(?:""[^"]*+)*)"\s*+(Class|Trait)\s*+\{')
