@@ -62,6 +62,7 @@ from goldpan.core.storage.sealed import file_digest as file_digest
 from goldpan.core.storage.sealed import verify_parquet as verify_parquet
 from goldpan.core.storage.workspace import UNPAIRED as UNPAIRED
 from goldpan.core.storage.workspace import WorkspaceLayout as WorkspaceLayout
+from goldpan.core.storage.workspace import existing as existing
 from goldpan.core.storage.workspace import make_directory as make_directory
 from goldpan.core.storage.workspace import replacing_file as replacing_file
 from goldpan.core.storage.workspace import tasks_directory as tasks_directory

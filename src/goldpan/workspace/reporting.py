@@ -72,6 +72,7 @@ def report(
             "--runs reports on all stored runs, not on repositories and datasets",
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
+    existing(self.layout)
     has_runs = any(self.path.glob("runs/*/*/*/result.json"))
     shows_runs = runs or (has_runs and not (repos or row) and not self.repositories())
     name = "runs.html" if shows_runs else f"row-{named}.html" if row else "report.html"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from goldpan.plugins.data import repository_name
+from goldpan.plugins.data import existing, repository_name
 from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def issue_type(
 
     chosen = load_profile(str(profile))
     lab.settings.trust.require("plugins")
-    source = source or present_source(lab.layout)
+    source = source or present_source(existing(lab.layout))
     names = (
         known_repositories(lab.layout, repos, "tables")
         if source == "mined"
