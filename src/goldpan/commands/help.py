@@ -55,7 +55,7 @@ def misuse(
             if "repos" in takes:
                 with suppress(UsageError):  # which it is where the word names no repository
                     remedy = f"Write --repo {repository_name(word)}"
-            elif "task" in takes:
+            elif "task" in takes and "." not in word:
                 remedy = f"Write --task {word}"
             return UsageError(f"{word!r} is one word too many", remedy)
         case cyclopts.UnknownOptionError():
@@ -67,8 +67,11 @@ def misuse(
 
             if near := get_close_matches(name, known, n=1, cutoff=_ALIKE):
                 remedy = f"{ask([f'--{near[0]}'])} {remedy}"
-            elif (name := name.replace("-", "_")) in FILE_SETTINGS:
-                remedy = f"Set {name} in {CONFIG_FILE}, in the workspace, for all commands"
+            elif (setting := name.replace("-", "_")) in FILE_SETTINGS:
+                remedy = f"Set {setting} in {CONFIG_FILE}, in the workspace, for all commands"
+            elif "set" in known:
+                setting = name if "." in name else setting
+                remedy = f"{remedy}; a setting is written as --set {setting}=VALUE"
             return UsageError(f"Unknown option: {word}", remedy)
         case cyclopts.MissingArgumentError() if error.argument is not None:
             lacks = "requires an argument" if error.keyword else "is missing"

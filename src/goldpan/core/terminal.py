@@ -86,9 +86,9 @@ def show(blocks: Iterable[Block]) -> None:
     for block in blocks:
         match block:
             case Line():
-                is_hint = isinstance(block, Hint)
-                text = in_workspace(block.text) if is_hint else block.text
-                _print_wrapped(sys.stdout, clean(text, block.style), soft=is_hint)
+                has_command = isinstance(block, Hint) and bool(_COMMAND.search(block.text))
+                text = in_workspace(block.text) if has_command else block.text
+                _print_wrapped(sys.stdout, clean(text, block.style), soft=has_command)
             case Title():
                 Terminal().print(titled(block.name, block.rest))
             case Table():

@@ -23,7 +23,8 @@ def _built(result: BuildResult) -> Iterator[Piece]:
         yield f"  only {count(whole, 'row')} available, fewer than --limit {result.limit}"
     flagged = {name: number for name, number in result.dropped.items() if name.startswith(NOT)}
     looked_at = whole + result.dropped.get(NOT_DRAWN, 0) + sum(flagged.values())
-    explained = find_recipe(written.family.name).explained
+    drawn = f"--limit {result.limit} draws rows by the seed"
+    explained = {**find_recipe(written.family.name).explained, NOT_DRAWN: drawn}
     for reason, number in sorted(result.dropped.items()):
         if reason not in flagged:
             why = f" ({explained[reason]})" if reason in explained else ""
