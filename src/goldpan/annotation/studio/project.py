@@ -29,7 +29,7 @@ import orjson
 
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, check_form, parse
-from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
+from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError, choices
 from goldpan.core.locks import hold_lock
 from goldpan.core.schemas import TableSchema
 from goldpan.core.secrets import mask
@@ -155,10 +155,11 @@ def open_project(workspace: WorkspaceLayout, name: str) -> Project:
     remedy = "Restore it from a copy, or push to another project"
     facts = read_stored(root / "project.json", ProjectFacts, remedy)
     if facts is None:
-        known = ", ".join(projects(workspace)) or "none yet"
+        others = projects(workspace)
+        start = f"Choose {choices(others)}, or make" if others else "Make"
         raise WorkspaceError(
-            f"{workspace.root} holds no annotation project {name} (there are: {known})",
-            "Make it with goldpan annotate push",
+            f"{workspace.root} holds no annotation project {name}",
+            f"{start} it with goldpan annotate push",
         )
     path = root / "configuration.xml"
     try:
