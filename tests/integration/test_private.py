@@ -36,6 +36,9 @@ SECRETS = [
     ("slack-token", "xoxb-" + "731596248013-8264019375862-" + DRAWN[:24]),
     ("slack-token", "https://hooks.slack.com/services/T0" + "3K5M7P9/B01R3T5V7/" + DRAWN[:24]),
     ("square-key", "sq0csp-" + DRAWN[:43]),
+    ("square-key", "EAAA" + (DRAWN * 2)[:60]),
+    ("mailgun-key", "key-" + HEX40[:32]),
+    ("mailgun-key", HEX40[:32] + "-" + HEX40[8:16] + "-" + HEX40[24:32]),
     ("stripe-key", "sk_live_" + DRAWN[:24]),
     ("telegram-token", "918273645:" + DRAWN[:35]),
     ("twilio-key", "SK" + HEX40[:32]),
@@ -105,6 +108,12 @@ def test_secrets(kind: str, secret: str) -> None:
         (
             f"client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo{DRAWN}",
             "client-key-data: <SECRET:private-key>",
+        ),
+        (
+            f"PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\n{DRAWN}\n"
+            f"Private-Lines: 2\n{BASE64}\n{BASE64}==\nPrivate-MAC: {HEX40}\n",
+            f"PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\n{DRAWN}\n"
+            f"<SECRET:private-key>\n\n\nPrivate-MAC: {HEX40}\n",
         ),
         (
             f"AGE-SECRET-KEY-1{(DRAWN + DRAWN)[:58].upper()}",

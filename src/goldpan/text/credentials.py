@@ -121,6 +121,8 @@ _ENCODED_LOGIN = (
     r"|_auth[ \t]{0,3}=[ \t]{0,3}[\"']?|\"auth\"[ \t]{0,3}:[ \t]{0,3}\")[A-Za-z0-9+/_=-]{6}"
 )
 _KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_PUTTY = r"Private-Lines: [0-9]{1,4}"
+_MAILGUN = r"\b(?:key-[0-9a-f]{32}|[0-9a-f]{32}(?:-[0-9a-f]{8}){2})"
 _FORMATS = (
     _Format("aws-key", "A3T|ABIA|ACCA|AKIA|ASIA", AWSKeyDetector.denylist[:1], exact=True),
     _Format("azure-key", "AccountKey=", AzureStorageKeyDetector.denylist, alone=False),
@@ -159,6 +161,8 @@ _FORMATS = (
     _Format("slack-token", "[xX][oO][xX][a-zA-Z]-", SlackDetector.denylist),
     _Format("slack-token", r"hooks\.slack\.com", SlackDetector.denylist, before=len("https://")),
     _Format("square-key", "sq0csp-", SquareOAuthDetector.denylist),
+    _Format("square-key", "EAAA", _patterns("EAAA[A-Za-z0-9_-]{60}"), is_random, exact=True),
+    _Format("mailgun-key", _MAILGUN, _patterns(_MAILGUN), is_random, exact=True),
     _Format("stripe-key", "[rs]k_live_", StripeDetector.denylist),
     _Format(
         "telegram-token",
@@ -207,10 +211,11 @@ _FORMATS = (
     ),
     _Format(
         "private-key",
-        _KEY_BLOCK,
+        f"{_KEY_BLOCK}|{_PUTTY}",
         _patterns(
             _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
             _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
+            _PUTTY + r"(?:\s{1,4}[A-Za-z0-9+/]{1,64}={0,2}(?![\w:-]))+",
         ),
         is_key_block,
         longest=16_200,

@@ -25,8 +25,13 @@ from goldpan.llm.parts import PromptPart
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 _MINUS = "\u2212"
 _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
-_DENIED = re.compile(r"""(?<![^\n,;:={])[^\n,;:={]*[:=][\s"'`*]*(?:no|false|0)(?![\w.])""", re.I)
-"""A label that is answered one by one, as in `bug: no`."""
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_DENIED = re.compile(
+    r"""(?<![^\n,;:={])[^\n,;:={]*[:=][\s"'`*]*(?:no|false|0)(?![\w.])"""
+    r"|\bnone of\b(?:(?!\b(?:except|but|other than|apart from)\b)[^.;\n])*",
+    re.I,
+)
+"""A label that is answered one by one, as in `bug: no`, or several that are denied."""
 _TAGGED = {"word", "tag"}
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
@@ -180,7 +185,8 @@ def _of_words(wording: Wording, shown: PromptRow, text: str, *, longest: bool = 
             found = find_labels(tuple(wording.names), text)
             return wording.names[found[0]] if len(found) == 1 or (found and longest) else None
         case "regression":
-            numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
+            plain = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text)
+            numbers = {float(number) for number in _NUMBER.findall(plain.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
             several = find_labels(tuple(wording.names), _DENIED.sub("", text))
