@@ -90,6 +90,12 @@ def test_secrets(kind: str, secret: str) -> None:
     ("text", "redacted"),
     [
         (f"API_KEY={HEX40}", "API_KEY=<SECRET:assigned>"),
+        (
+            f"SECRET_KEY = 'django-insecure-x8@#k2!9pq(w7e^r5t&{DRAWN[:30].lower()}'",
+            "SECRET_KEY = '<SECRET:assigned>'",
+        ),
+        ("mysql -u root -pTr0ub4d db", "mysql -u root -p<SECRET:password> db"),
+        ("docker login -u bob -p Tr0ub4d", "docker login -u bob -p <SECRET:password>"),
         (f'"client_secret": "{DRAWN}",', '"client_secret": "<SECRET:assigned>",'),
         (f"password = '{DRAWN[:16]}'", "password = '<SECRET:assigned>'"),
         (f"PGPASSWORD={DRAWN[:14]} psql", "PGPASSWORD=<SECRET:password> psql"),

@@ -282,7 +282,6 @@ def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
         ("half-fixes #1", "partial"),
         ("Partially fixes #1", "partial"),
         ("Part of #7, fixes #1", "stated"),
-        ("Part 2 of this work fixes #1", "partial"),
         ("fixes #1 (partially)", "partial"),
         ("Closes #1, but only in part", "partial"),
         ("This does not fully fix #1", "partial"),

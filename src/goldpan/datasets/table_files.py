@@ -176,8 +176,6 @@ def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
 def _parsed(text: bytes) -> Any:
     """Parse JSON as Python writes it: integers of any length, NaN, which is null, and half pairs.
 
-    MongoDB's types, as `{"$numberLong": "7"}`, become their values.
-
     Raises `UnicodeDecodeError` and `json.JSONDecodeError`.
     """
     try:
@@ -195,7 +193,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _plain(value: dict[str, Any]) -> Any:
-    """Return the value that MongoDB's JSON writes as an object of its type."""
+    """Return the value in MongoDB's `{"$numberLong": "7"}`, and other objects as they are."""
     name, inner = next(iter(value.items()), ("", None))
     return inner if len(value) == 1 and name in _MONGO else value
 

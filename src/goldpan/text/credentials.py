@@ -76,7 +76,7 @@ _SIGNING = (
 # Prefixes by which services let their tokens be found: those of gitleaks' rules and of GitHub's
 # scanning for which detect-secrets has no plugin.
 _PREFIXES = (
-    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "CLOJARS_", "dapi", "dckr_oat_"),
+    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "atlasv1.", "CLOJARS_", "ops_eyJ", "dapi", "dckr_oat_"),
     *("dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "dt0c01.", "duffel_live_", "duffel_test_"),
     *("EZAK", "EZTK", "fio-u-", "FLWSECK", "fm1a_", "fm1r_", "fm2_", "fo1_", "glc_", "glsa_"),
     *("GOCSPX-", "gsk_", "HRKU-AA", "hvb.", "hvs.", "ico-", "lin_api_", "LTAI", "NRAK-", "NRII-"),
@@ -111,6 +111,7 @@ _COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy
 _BARE = (
     r"(?:(?:[;&?]|--|\n)[ \t+-]{0,4}(?i:password|passwd|pwd)[ \t]{0,3}="
     r"|(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=|sshpass[ \t]+-p[ \t]{0,3}[\"']?"
+    r"|\b(?:mysql(?:dump|admin)?|docker[ \t]+login)[^\n|;&]{0,80}?[ \t]-p[ \t]{0,3}[\"']?"
     r"|\blogin[ \t]+[^\s]{1,60}\s+password[ \t])"
 )
 _BARE_VALUE = r"[ \t]{0,3}([^\s;&\"'`<>{}()\[\],]{6,100})(?=[\s;&\"'`]|\Z)"
@@ -270,7 +271,7 @@ _FORMATS = (
         longest=300,
         group=1,
         alone=False,
-        words=("password", "passwd", "pwd", "sshpass"),
+        words=("password", "passwd", "pwd", "sshpass", "mysql", "docker"),
     ),
     _Format(
         "password",
@@ -297,7 +298,12 @@ _FORMATS = (
     _Format(
         "assigned",
         _SIGNING + _ASSIGNED,
-        _patterns(_SIGNING + _ASSIGNED + _QUOTED_VALUE),
+        _patterns(
+            _SIGNING + _ASSIGNED + _QUOTED_VALUE,
+            _SIGNING
+            + _ASSIGNED
+            + r"[ \t]{0,3}[\"']([a-z0-9!@#$%^&*(_=+)-]{50,66})[\"']",  # Django's
+        ),
         is_random_but_hex,
         longest=300,
         group=1,
