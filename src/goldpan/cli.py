@@ -29,8 +29,8 @@ def mine_main() -> None:
 
 
 def _run(words: Sequence[str]) -> NoReturn:
+    # DuckDB and pyarrow read paths as UTF-8 alone: then start again in Python's UTF-8 mode.
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
-        # DuckDB and pyarrow read paths as UTF-8 alone: start again in Python's UTF-8 mode.
         told = {"PYTHONUTF8": "1", "PYTHONIOENCODING": sys.stdout.encoding}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **told})  # noqa: S606
     gc.set_threshold(50_000)  # what starting makes stays, and is not worth looking through

@@ -26,9 +26,6 @@ def worst(*outcomes: Outcome) -> Outcome:
 
 
 def lines_of(content: bytes) -> list[str]:
-    r"""Return the lines of a report without colors.
-
-    They end at `\n` alone: names hold what Python splits at.
-    """
+    r"""Return the lines of a report, without colors; names hold all line ends but `\n`."""
     text = _COLOR.sub("", content.decode("utf-8", "replace"))
     return [line.removesuffix("\r") for line in text.split("\n")]

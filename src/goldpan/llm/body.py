@@ -27,9 +27,6 @@ def read_json(text: bytes) -> Any:
         return None
 
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
-
-
 def read_body(body: bytes) -> Any:
     """Return a reply's JSON, which comments may precede; events are joined into one reply.
 
@@ -37,7 +34,7 @@ def read_body(body: bytes) -> Any:
     """
     if (plain := read_json(body)) is not None:
         return plain
-    lines = _LINE_END.split(body.decode("utf-8-sig", "replace"))
+    lines = re.split(r"\r\n|\n|\r", body.decode("utf-8-sig", "replace"))
     events = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
     if not events:
         return read_json("\n".join(line for line in lines if not line.startswith(":")).encode())

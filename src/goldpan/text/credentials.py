@@ -65,6 +65,7 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
 _QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
+_DJANGO_VALUE = r"[ \t]{0,3}[\"']([a-z0-9!@#$%^&*(_=+)-]{50,66})[\"']"
 _ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
 _SERVICE = (
     r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
@@ -298,12 +299,7 @@ _FORMATS = (
     _Format(
         "assigned",
         _SIGNING + _ASSIGNED,
-        _patterns(
-            _SIGNING + _ASSIGNED + _QUOTED_VALUE,
-            _SIGNING
-            + _ASSIGNED
-            + r"[ \t]{0,3}[\"']([a-z0-9!@#$%^&*(_=+)-]{50,66})[\"']",  # Django's
-        ),
+        _patterns(_SIGNING + _ASSIGNED + _QUOTED_VALUE, _SIGNING + _ASSIGNED + _DJANGO_VALUE),
         is_random_but_hex,
         longest=300,
         group=1,
