@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,6 +29,10 @@ def mine_main() -> None:
 
 
 def _run(words: Sequence[str]) -> NoReturn:
+    # DuckDB and pyarrow read paths as UTF-8 alone: then start again in Python's UTF-8 mode.
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        told = {"PYTHONUTF8": "1", "PYTHONIOENCODING": sys.stdout.encoding}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **told})  # noqa: S606
     gc.set_threshold(50_000)  # what starting makes stays, and is not worth looking through
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a locale may lack characters of GitHub's texts

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path
@@ -75,6 +78,29 @@ def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) 
     sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "already exists")
     plan = (tmp_path / "lab" / "plan.toml").read_text("utf-8").splitlines()
     assert [line for line in plan if "workspace =" in line] == ['workspace = "."']
+
+
+def test_paths_need_no_utf8_locale(tmp_path: Path) -> None:
+    folder = tmp_path / "Übung"
+    folder.mkdir()
+    issue = {
+        "number": 1, "id": 1, "title": "It fails", "body": "Why?", "user": {"login": "al", "id": 1},
+        "state": "open", "created_at": "2024-01-01T10:00:00Z", "updated_at": "2024-01-01T10:00:00Z",
+        "html_url": "https://github.com/o/n/issues/1",
+    }  # fmt: skip
+    entry = {"type": "issue", "issue": issue, "events": [], "comments": []}
+    (folder / "saved.jsonl").write_text(json.dumps(entry))
+    ascii_alone = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    for words in (["mine", "--from-backup", "saved.jsonl", "--repo", "o/n"], ["pair"], ["filter"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "goldpan", *words],
+            env={**os.environ, **ascii_alone},
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode in (0, 3), done.stderr
+        assert done.stdout.isascii()
 
 
 def test_config_counts_tokens_and_names_sources(tmp_path: Path) -> None:

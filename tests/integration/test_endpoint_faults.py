@@ -161,6 +161,7 @@ def test_servers_that_stream_unasked_are_understood(tmp_path: Path) -> None:
         b': PROCESSING\n\n{"choices": [{"message": {"content": "bug"}}]}',
         b'{"choices": [{"message": {"function_call": {"arguments": "bug"}}}]}',
         b'data: {"choices": [{"delta": {"content": "bug"}}]}\n\ndata: [DONE]\n\n',
+        b'{"choices": [{"delta": {"content": "bug"}, "finish_reason": "stop"}]}',
         b'data: []\n\ndata: {"choices": [7]}\n\ndata: x\n\n'
         b'data:{"choices": [{"delta": {"content": "bug"}, "finish_reason": "stop"}]}',
     ],
@@ -188,6 +189,9 @@ TOLD = {
     "of xAI": (400, {"error": "This model's maximum prompt length is 1"}, "context-overflow"),
     "of TGI": (422, {"error": "`inputs` tokens + `max_new_tokens` must be"}, "context-overflow"),
     "of DashScope": (400, {"message": "Range of input length should be"}, "context-overflow"),
+    "of SGLang": (
+        400, {"message": "Input length (5 tokens) exceeds the maximum allowed"}, "context-overflow"
+    ),
     "of llama.cpp": (
         500, {"error": {"message": "Context size has been exceeded."}}, "context-overflow"
     ),
@@ -255,6 +259,13 @@ def test_the_words_of_a_refusal_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("body", [b"data: 7\n\n", b"data: {}\n\n", b"event: x\n\n", b"data: ["])
 def test_streams_without_an_answer_are_none(body: bytes) -> None:
     assert understand(ModelReply(200, body), str).failure in ("server-error", "malformed")
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b"])
+def test_events_end_at_line_ends_alone(sign: str) -> None:
+    delta = json.dumps({"choices": [{"delta": {"content": f"a{sign}b"}}]}, ensure_ascii=False)
+    body = f"data: {delta}\r\n\r\ndata: [DONE]\r\n\r\n".encode()
+    assert understand(ModelReply(200, body), str).answer == f"a{sign}b"
 
 
 def test_half_a_character_loses_no_reply() -> None:

@@ -131,6 +131,7 @@ PATH = "src/app/config.py"
         f"`{PATH}`",
         f"**{PATH}**",
         f"./{PATH}",
+        f"~/{PATH}",
         f'"{PATH}"',
         f"```\n{PATH}\n```",
         f"The file to change is `{PATH}`.",

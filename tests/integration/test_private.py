@@ -36,6 +36,9 @@ SECRETS = [
     ("slack-token", "xoxb-" + "731596248013-8264019375862-" + DRAWN[:24]),
     ("slack-token", "https://hooks.slack.com/services/T0" + "3K5M7P9/B01R3T5V7/" + DRAWN[:24]),
     ("square-key", "sq0csp-" + DRAWN[:43]),
+    ("square-key", "EAAA" + (DRAWN * 2)[:60]),
+    ("mailgun-key", "key-" + HEX40[:32]),
+    ("mailgun-key", HEX40[:32] + "-" + HEX40[8:16] + "-" + HEX40[24:32]),
     ("stripe-key", "sk_live_" + DRAWN[:24]),
     ("telegram-token", "918273645:" + DRAWN[:35]),
     ("twilio-key", "SK" + HEX40[:32]),
@@ -87,6 +90,12 @@ def test_secrets(kind: str, secret: str) -> None:
     ("text", "redacted"),
     [
         (f"API_KEY={HEX40}", "API_KEY=<SECRET:assigned>"),
+        (
+            f"SECRET_KEY = 'django-insecure-x8@#k2!9pq(w7e^r5t&{DRAWN[:30].lower()}'",
+            "SECRET_KEY = '<SECRET:assigned>'",
+        ),
+        ("mysql -u root -pTr0ub4d db", "mysql -u root -p<SECRET:password> db"),
+        ("docker login -u bob -p Tr0ub4d", "docker login -u bob -p <SECRET:password>"),
         (f'"client_secret": "{DRAWN}",', '"client_secret": "<SECRET:assigned>",'),
         (f"password = '{DRAWN[:16]}'", "password = '<SECRET:assigned>'"),
         (f"PGPASSWORD={DRAWN[:14]} psql", "PGPASSWORD=<SECRET:password> psql"),
@@ -105,6 +114,12 @@ def test_secrets(kind: str, secret: str) -> None:
         (
             f"client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo{DRAWN}",
             "client-key-data: <SECRET:private-key>",
+        ),
+        (
+            f"PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\n{DRAWN}\n"
+            f"Private-Lines: 2\n{BASE64}\n{BASE64}==\nPrivate-MAC: {HEX40}\n",
+            f"PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\n{DRAWN}\n"
+            f"<SECRET:private-key>\n\n\nPrivate-MAC: {HEX40}\n",
         ),
         (
             f"AGE-SECRET-KEY-1{(DRAWN + DRAWN)[:58].upper()}",

@@ -42,6 +42,7 @@ BEHIND = {
     "Granite": f"Here is my thought process: {THOUGHT}Here is my response:\n{{}}",
     "Ollama": f"Thinking...\n{THOUGHT}...done thinking.\n\n{{}}",
     "Open WebUI": f'<details type="reasoning" done="true">\n{THOUGHT}</details>\n{{}}',
+    "GLM": f"<think>{THOUGHT}</think><|begin_of_box|>{{}}<|end_of_box|>",
     "Hunyuan": f"<think>{THOUGHT}</think><answer>{{}}</answer>",
 }
 CUT = (

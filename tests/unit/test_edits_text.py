@@ -118,6 +118,7 @@ ABOVE = [
     "In `src/a.py`, the loop has to go:\n",
     "1. **src/a.py** (modified)\n",
     '"src/a.py"\n',
+    *("<!-- src/a.py -->\n", "src\\a.py\n", "**src\\a.py**\n"),
     "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
 ]
 
@@ -152,10 +153,20 @@ TWO = format_edits("a.py", [EDIT, Edit("x", "")])
         ("<<<<<<<SEARCH  \nold\n======= \t\nnew\n>>>>>>>REPLACE   ", [FileEdits(None, (EDIT,))]),
         ("<<<<<<< search:\nold\n=======\nnew\n>>>>>>> Replace:\n", [FileEdits(None, (EDIT,))]),
         (TWO.replace("\n", "\r\n"), [FileEdits("a.py", (EDIT, Edit("x", "")))]),
+        ("<<<<<< SEARCH\nold\n======\nnew\n>>>>>> REPLACE\n", [FileEdits(None, (EDIT,))]),
+        ("------- SEARCH\nold\n=======\nnew\n+++++++ REPLACE\n", [FileEdits(None, (EDIT,))]),
         ("", []),
         ("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", []),
     ],
-    ids=["white-space-or-none", "small-letters", "crlf", "nothing", "git-conflict"],
+    ids=[
+        "white-space-or-none",
+        "small-letters",
+        "crlf",
+        "short",
+        "cline",
+        "nothing",
+        "git-conflict",
+    ],
 )
 def test_markers_as_others_write_them(text: str, files: list[FileEdits]) -> None:
     assert parse_edits(text) == tuple(files)
@@ -173,7 +184,8 @@ DELETE = ">>>>>>> DELETE\n"
         (f"{OPEN}old\n={MIDDLE}new\n{END}", "Line 5 .*>>>>>>> REPLACE stands inside"),
         (f"{OPEN}a\n{MIDDLE}b\n{MIDDLE}c\n{END}", "Line 5 .*======= stands inside"),
         (f"{OPEN}old\n{MIDDLE}new\n\n{BLOCK}", "Line 6 .*stands inside the block of line 1"),
-        (f"a\n{OPEN[1:]}old\n{MIDDLE}new\n{END}", "Line 6 .*ends no block"),
+        (f"a\n{OPEN[1:]}old\n{MIDDLE}new\n{END}", "Line 2 .*lacks its line of 6"),
+        (f"a\n{OPEN[3:]}old\n{MIDDLE}new\n{END}", "Line 6 .*ends no block"),
         (f"a\n{OPEN}x\n{MIDDLE}y\n{DELETE}", "Line 6 .*DELETE takes one block"),
         (f"{BLOCK}{OPEN}x\n{MIDDLE}{DELETE}", "Line 9 .*DELETE takes one block"),
         (f"{OPEN}x\n{MIDDLE}{DELETE}{BLOCK}", "Line 9 .*DELETE takes one block"),

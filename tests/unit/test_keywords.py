@@ -281,6 +281,7 @@ def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
         ("Closes [#1](https://github.com/o/r/issues/1)?", "asked"),
         ("half-fixes #1", "partial"),
         ("Partially fixes #1", "partial"),
+        ("Part of #7, fixes #1", "stated"),
         ("fixes #1 (partially)", "partial"),
         ("Closes #1, but only in part", "partial"),
         ("This does not fully fix #1", "partial"),

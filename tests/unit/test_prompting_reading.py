@@ -58,6 +58,12 @@ def test_the_longest_label_that_stands_there_is_meant(text: str, label: str | No
         ("[]", []),
         ('{"labels": {"joy": true, "fear": false}}', ["joy"]),
         ("joy: no\nfear: **no**", []),
+        ("None of the labels (joy, fear) applies.", []),
+        ("None of the labels but fear applies", ["fear"]),
+        ("No labels apply.", []),
+        ("N/A", []),
+        ("Nonetheless, sadness", None),
+        ('{"labels": ["none"]}', []),
     ],
 )
 def test_several_labels_come_in_the_order_of_the_task(text: str, labels: list[str] | None) -> None:
@@ -83,6 +89,10 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
         ("9" * 400, None),
         ("v1.2.3", None),
         ("1e3", 1000.0),
+        ("About 1,000 points", 1000.0),
+        ("12,345,678.5", 12345678.5),
+        ("1\u202f000", 1000.0),
+        ("3,5", None),
         ('{"value": 1e400}', None),
         ("\u22125", -5.0),
     ],

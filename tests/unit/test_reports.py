@@ -387,3 +387,18 @@ def test_reports_of_junit_one_behind_the_other_are_all_read() -> None:
         for name in "ab"
     ]
     assert read_report("".join(reports).encode(), "junit") == {"a": P, "b": P}
+
+
+def test_failures_of_a_test_that_was_run_again_are_counted_one_by_one() -> None:
+    report = (
+        '<testsuite tests="2" failures="2"><testcase classname="s" name="a"/>'
+        '<testcase classname="s" name="b"><failure/><failure/></testcase></testsuite>'
+    )
+    assert read_report(report.encode(), "junit") == {"s.a": P, "s.b": F}
+    with pytest.raises(ReportError):
+        read_report(report.replace("<failure/>", "", 1).encode(), "junit")
+
+
+def test_colors_hide_no_point_of_tap() -> None:
+    report = "1..2\n\x1b[32mok\x1b[39m 1 - a\n\x1b[31mnot ok\x1b[0m 2 - b\n"
+    assert read_report(report.encode(), "tap") == {"a": P, "b": F}

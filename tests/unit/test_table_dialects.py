@@ -56,6 +56,19 @@ def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str)
 
 
 @pytest.mark.parametrize("name", ["toy.jsonl", "toy.json"])
+def test_the_types_of_mongodb_are_plain_values(tmp_path: Path, name: str) -> None:
+    row = (
+        '{"_id": {"$oid": "5a"}, "n": {"$numberLong": "7"}, "at": {"$date": "2020-01-02"},'
+        ' "query": {"$set": {"$oid": 1, "$in": []}}}'
+    )
+    (tmp_path / name).write_text(f"{row}\n" if name == "toy.jsonl" else f"[{row}]")
+    query = {"$set": {"$oid": 1, "$in": []}}
+    assert [*table_rows(tmp_path / name)] == [
+        {"_id": "5a", "n": "7", "at": "2020-01-02", "query": query}
+    ]
+
+
+@pytest.mark.parametrize("name", ["toy.jsonl", "toy.json"])
 def test_a_number_that_is_none_is_an_empty_cell(tmp_path: Path, name: str) -> None:
     """Python's own JSON writes NaN for what is missing."""
     (tmp_path / name).write_text('{"kind": NaN}\n' if "jsonl" in name else '[{"kind": NaN}]')

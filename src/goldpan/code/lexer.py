@@ -107,4 +107,5 @@ _IMPORT = rb"""i(?<!\wi)mport\b[^;"'/]{0,200}+["'][^"'\n]*+["']?"""
 C_LIKE = LexicalRules((_LINE, _BLOCK), (_RAW, _DOUBLE), (_INCLUDE, _CHARACTER))
 SOLIDITY = LexicalRules((_SIMPLE_LINE, _BLOCK), (_DOUBLE, _SINGLE), (_IMPORT,))
 JAVA = LexicalRules((_SIMPLE_LINE, _BLOCK), (_LONG_DOUBLE, _DOUBLE), (_SINGLE,))
-GO = LexicalRules((_SIMPLE_LINE, _BLOCK), (rb"`[^`]*+`?", _DOUBLE), (_SINGLE,))
+_NO_DIRECTIVE = rb"//(?!go:[a-z]|export | ?\+build )[^\n]*+"
+GO = LexicalRules((_NO_DIRECTIVE, _BLOCK), (rb"`[^`]*+`?", _DOUBLE), (_SINGLE,))

@@ -52,6 +52,7 @@ _BROKEN = (
 )
 _LONG_INTEGER = re.compile(rb"\d{19}")
 _SEPARATOR, _QUOTED = re.compile(r'"?sep=(.)"?', re.I), re.compile(r'"[^"]*"')
+_MONGO = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal"}
 _OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
 _ENDINGS = re.compile(
@@ -179,14 +180,22 @@ def _parsed(text: bytes) -> Any:
     """
     try:
         value = orjson.loads(text)
-        if not _LONG_INTEGER.search(text):
+        if not _LONG_INTEGER.search(text) and b'{"$' not in text:
             return value
     except orjson.JSONDecodeError as error:
         problem = error
     try:
-        return without_surrogates(json.loads(text, parse_constant=lambda _: None))
+        return without_surrogates(
+            json.loads(text, parse_constant=lambda _: None, object_hook=_plain)
+        )
     except (json.JSONDecodeError, RecursionError):
         raise problem from None
+
+
+def _plain(value: dict[str, Any]) -> Any:
+    """Return the value in MongoDB's `{"$numberLong": "7"}`, and other objects as they are."""
+    name, inner = next(iter(value.items()), ("", None))
+    return inner if len(value) == 1 and name in _MONGO else value
 
 
 def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:

@@ -92,6 +92,8 @@ class _Cases:
                 "failed" if name in _FAILED else "skipped" if name in _NOT_RUN else "passed"
             )
             self._has_error |= name == "error"
+            # Some count each failure of a test that was run again.
+            self._failed += name in ("failure", "error") and outcome == "failed"
             self._skipped += name in _NOT_RUN  # subtests of pytest have several in one case
             self._case = (depth, test, worst(outcome, more))
 

@@ -9,7 +9,6 @@ from typing import Literal
 
 from goldpan.execution.outcomes import Case, Outcome, ReportError, lines_of
 
-_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _BINARY = re.compile(r" {5}Running (?:unittests ?)?(\S*?)(?: ?\((.+)\))?|   Doc-tests (\S+)")
 _CRATE = re.compile(r"(?:.*[/\\])?(.*?)(?:-[0-9a-f]{16})?(?:\.exe)?")
 _GROUP = re.compile(r"running (\d+) tests?")
@@ -54,7 +53,7 @@ def read_libtest(content: bytes) -> Iterator[Case]:
     The crate stands behind a file of which several crates of a workspace have one. Tests print
     into the lines that name them, so the list of failures and the counts decide.
     """
-    groups = _libtest_groups(_COLOR.sub("", line) for line in lines_of(content))
+    groups = _libtest_groups(lines_of(content))
     crates = {(group.file, group.crate) for group in groups}
     shared = {file for file, _ in crates if sum(file == other for other, _ in crates) > 1}
     for group in groups:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 Outcome = Literal["passed", "failed", "skipped"]
 Case = tuple[str, Outcome]
 
@@ -24,5 +26,6 @@ def worst(*outcomes: Outcome) -> Outcome:
 
 
 def lines_of(content: bytes) -> list[str]:
-    r"""Return the lines of a report, which end at `\n` alone: names hold what Python splits at."""
-    return [line.removesuffix("\r") for line in content.decode("utf-8", "replace").split("\n")]
+    r"""Return the lines of a report, without colors; names hold all line ends but `\n`."""
+    text = _COLOR.sub("", content.decode("utf-8", "replace"))
+    return [line.removesuffix("\r") for line in text.split("\n")]

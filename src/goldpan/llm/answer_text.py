@@ -14,7 +14,7 @@ from typing import Any
 
 from chompjs import parse_js_objects
 
-READING = 3
+READING = 4
 """Raised where a stored reply is read otherwise than before."""
 
 _NAME = (
@@ -45,8 +45,8 @@ _AT_THE_START = (
     (re.compile(r"\s*Here(?: is|'s) my thought process:"), re.compile(r"Here.{2,3} my response:")),
 )
 _FRAME = re.compile(
-    r"\A\s*<\|(?:begin_of_solution|start_response|message)\|>"
-    r"|<\|(?:end_of_solution|end_response|return|end|im_end|eot_id)\|>\s*\Z",
+    r"\A\s*<\|(?:begin_of_solution|start_response|begin_of_box|message)\|>"
+    r"|<\|(?:end_of_solution|end_response|end_of_box|return|end|im_end|eot_id)\|>\s*\Z",
     re.IGNORECASE,
 )
 _WRAPPED = re.compile(r"\s*<(answer|response|solution|output)>(.*)</\1>\s*", re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -33,7 +34,7 @@ def read_body(body: bytes) -> Any:
     """
     if (plain := read_json(body)) is not None:
         return plain
-    lines = body.decode("utf-8-sig", "replace").splitlines()
+    lines = re.split(r"\r\n|\n|\r", body.decode("utf-8-sig", "replace"))
     events = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
     if not events:
         return read_json("\n".join(line for line in lines if not line.startswith(":")).encode())

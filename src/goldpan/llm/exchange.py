@@ -76,7 +76,7 @@ FINAL: frozenset[str] = frozenset(("refused", "truncated", "malformed", "context
 _OVERFLOW = re.compile(
     r"context[ _](?:length|size|window)|exceed_context|(?:prompt|input) is too long"
     r"|maximum (?:context|model length|prompt length|number of tokens)|too many (?:input )?tokens"
-    r"|string_above_max_length|`inputs` tokens|range of input length",
+    r"|string_above_max_length|`inputs` tokens|range of input length|input length .{0,40}exceeds",
     re.I,
 )
 _TOO_MANY = re.compile(r"max_(?:completion_)?tokens\W{1,3}(?:is too large|must be)")
@@ -200,7 +200,7 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
     elif status != 200:
         return _failed_by_http(status, error, reply.body)
     finish = str(choice.get("finish_reason") or "").casefold()
-    told = choice.get("message")
+    told = choice.get("message") or choice.get("delta")  # as some proxies name it
     message = told if isinstance(told, dict) else {}
     refusal, content = _content(message)
     thoughts = next((name for name in _THOUGHTS if str(message.get(name) or "").strip()), "")

@@ -65,6 +65,7 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
 _QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
+_DJANGO_VALUE = r"[ \t]{0,3}[\"']([a-z0-9!@#$%^&*(_=+)-]{50,66})[\"']"
 _ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
 _SERVICE = (
     r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
@@ -76,7 +77,7 @@ _SIGNING = (
 # Prefixes by which services let their tokens be found: those of gitleaks' rules and of GitHub's
 # scanning for which detect-secrets has no plugin.
 _PREFIXES = (
-    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "CLOJARS_", "dapi", "dckr_oat_"),
+    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "atlasv1.", "CLOJARS_", "ops_eyJ", "dapi", "dckr_oat_"),
     *("dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "dt0c01.", "duffel_live_", "duffel_test_"),
     *("EZAK", "EZTK", "fio-u-", "FLWSECK", "fm1a_", "fm1r_", "fm2_", "fo1_", "glc_", "glsa_"),
     *("GOCSPX-", "gsk_", "HRKU-AA", "hvb.", "hvs.", "ico-", "lin_api_", "LTAI", "NRAK-", "NRII-"),
@@ -111,6 +112,7 @@ _COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy
 _BARE = (
     r"(?:(?:[;&?]|--|\n)[ \t+-]{0,4}(?i:password|passwd|pwd)[ \t]{0,3}="
     r"|(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=|sshpass[ \t]+-p[ \t]{0,3}[\"']?"
+    r"|\b(?:mysql(?:dump|admin)?|docker[ \t]+login)[^\n|;&]{0,80}?[ \t]-p[ \t]{0,3}[\"']?"
     r"|\blogin[ \t]+[^\s]{1,60}\s+password[ \t])"
 )
 _BARE_VALUE = r"[ \t]{0,3}([^\s;&\"'`<>{}()\[\],]{6,100})(?=[\s;&\"'`]|\Z)"
@@ -121,6 +123,8 @@ _ENCODED_LOGIN = (
     r"|_auth[ \t]{0,3}=[ \t]{0,3}[\"']?|\"auth\"[ \t]{0,3}:[ \t]{0,3}\")[A-Za-z0-9+/_=-]{6}"
 )
 _KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_PUTTY = r"Private-Lines: [0-9]{1,4}"
+_MAILGUN = r"\b(?:key-[0-9a-f]{32}|[0-9a-f]{32}(?:-[0-9a-f]{8}){2})"
 _FORMATS = (
     _Format("aws-key", "A3T|ABIA|ACCA|AKIA|ASIA", AWSKeyDetector.denylist[:1], exact=True),
     _Format("azure-key", "AccountKey=", AzureStorageKeyDetector.denylist, alone=False),
@@ -159,6 +163,8 @@ _FORMATS = (
     _Format("slack-token", "[xX][oO][xX][a-zA-Z]-", SlackDetector.denylist),
     _Format("slack-token", r"hooks\.slack\.com", SlackDetector.denylist, before=len("https://")),
     _Format("square-key", "sq0csp-", SquareOAuthDetector.denylist),
+    _Format("square-key", "EAAA", _patterns("EAAA[A-Za-z0-9_-]{60}"), is_random, exact=True),
+    _Format("mailgun-key", _MAILGUN, _patterns(_MAILGUN), is_random, exact=True),
     _Format("stripe-key", "[rs]k_live_", StripeDetector.denylist),
     _Format(
         "telegram-token",
@@ -207,10 +213,11 @@ _FORMATS = (
     ),
     _Format(
         "private-key",
-        _KEY_BLOCK,
+        f"{_KEY_BLOCK}|{_PUTTY}",
         _patterns(
             _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
             _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
+            _PUTTY + r"(?:\s{1,4}[A-Za-z0-9+/]{1,64}={0,2}(?![\w:-]))+",
         ),
         is_key_block,
         longest=16_200,
@@ -265,7 +272,7 @@ _FORMATS = (
         longest=300,
         group=1,
         alone=False,
-        words=("password", "passwd", "pwd", "sshpass"),
+        words=("password", "passwd", "pwd", "sshpass", "mysql", "docker"),
     ),
     _Format(
         "password",
@@ -292,7 +299,7 @@ _FORMATS = (
     _Format(
         "assigned",
         _SIGNING + _ASSIGNED,
-        _patterns(_SIGNING + _ASSIGNED + _QUOTED_VALUE),
+        _patterns(_SIGNING + _ASSIGNED + _QUOTED_VALUE, _SIGNING + _ASSIGNED + _DJANGO_VALUE),
         is_random_but_hex,
         longest=300,
         group=1,

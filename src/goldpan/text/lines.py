@@ -116,7 +116,16 @@ _CODE = re.compile(
     r"|# *(?:include|define|ifn?def|endif|pragma)\b|#!/|(?:const|let|var) [A-Za-z_$]+ = "
     r"|import [a-z_.{*]+(?: from ['\"]|;|\Z)|from [a-z_.]+ import |def [a-z_0-9]+\(|[{}]+[;,)]*\Z"
 )
-_ATTRIBUTION = re.compile(r"On .{6,200} (?:wrote|writes):?\Z|_Originally posted by @")
+_ATTRIBUTION = re.compile(
+    r"On .{6,200} (?:wrote|writes):?\Z|Le .{6,200} a écrit ?:\Z|_Originally posted by @"
+    r"|(?:Reply to this email directly|You are receiving this because|Sent from my) "
+)
+_WRAPPED = re.compile(r"On .{6,200}\n[^\n]{0,60}\bwrote:\s*\Z")
+# Behind these lines, all is of the mail that was answered, or a signature.
+_MAIL = re.compile(
+    r"-{2,12} ?(?:Original Message|Forwarded message) ?-{2,12}\s"
+    r"|\**From:.*\n(?:\**Date:.*\n)?\**(?:Sent|To):.*\n|-- \n"
+)
 _CODE_SIGNS = re.compile(r"[=(){}<>\[\]]|->|::")
 _CODE_ENDS = (";", "{", "}")
 _INDENTS = ("    ", "\t")
@@ -197,6 +206,14 @@ class _LineReader:
                 end -= 1
         elif _DIFF.match(head):
             end = self._end_where(lambda row: not _IN_DIFF.match(row))
+        elif line[0] in "*-FO":
+            kind, beginning = LineKind.QUOTE, "\n".join(self._lines[self._at : self._at + 4])
+            if _WRAPPED.match("\n".join(self._lines[self._at : self._at + 2])):
+                end += 1
+            elif self._found and _MAIL.match(beginning):
+                end = len(self._lines)
+            else:
+                return False
         else:
             return False
         self._in_quote = False

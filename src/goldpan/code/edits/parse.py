@@ -28,7 +28,8 @@ The grammar, where lines end with LF and SP is one space:
 
 `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
 prose and code fences around blocks; the path in many dresses or missing; markers without their
-space, in small letters, or with a colon or white space behind them; and CRLF everywhere, whose CR
+space, in small letters, of five or six characters, as Cline has them (`------- SEARCH`, `+++++++
+REPLACE`), or with a colon or white space behind them; and CRLF everywhere, whose CR
 is taken off the content of a block if its first marker has one.
 """
 
@@ -46,11 +47,11 @@ from goldpan.code.paths import quote_path, unquote_path
 SHORTEST = 7
 NO_NEWLINE = "No newline at end of file"
 _MARKER = re.compile(
-    r"(?:(?P<open><{7,}+) ?(?i:SEARCH)[:>]?|(?P<middle>={7,}+)"
-    r"|(?P<replace>>{7,}+) ?(?i:REPLACE)[:>]?|(?P<delete>>{7,}+) ?DELETE"
+    r"(?:(?P<open><{5,}+|-{7,}+) ?(?i:SEARCH)[:>]?|(?P<middle>={5,}+)"
+    r"|(?P<replace>>{5,}+|\+{7,}+) ?(?i:REPLACE)[:>]?|(?P<delete>>{5,}+) ?DELETE"
     rf"|(?P<mark>\\++) {NO_NEWLINE})[ \t\r]*"
 )
-_FIRST = frozenset("<=>\\")
+_FIRST = frozenset("<=>-+\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ _FENCE = re.compile(r"(?:`{3,}+|~{3,}+)(.*)")
 _NOTE = re.compile(r"""(?:[\w+#.-]{1,30}[:=])?["']?([^"']*)["']?""")
 _LEAD = re.compile(r"(?:#{1,6}|[-*+>]|//|\d{1,3}[.)])\s++(?=\S)")
 _LABEL = re.compile(r"\**(?:file|path|file ?name|file ?path)\**:\**\s*+(?=\S)", re.IGNORECASE)
-_WRAPPINGS = (("", ":"), ("**", "**"), ("`", "`"), ("'", "'"), ('"', '"'))
+_WRAPPINGS = (("", ":"), ("**", "**"), ("`", "`"), ("'", "'"), ('"', '"'), ("<!-- ", " -->"))
 _WORD = re.compile(r"[^\s<>`*:]*[\w\])+~-]")
 _SUFFIX = re.compile(r".*\w\.\w{1,12}")
 _CODE = re.compile(r"`([^`\s]++)`")
@@ -122,6 +123,7 @@ def _read(text: str, *, is_next: bool) -> str | None:
     unquoted = unquote_path(text)
     if unquoted != text:
         return unquoted
+    text = text.replace("\\", "/")
     fence = _FENCE.fullmatch(text)
     if fence:
         note = _NOTE.fullmatch(fence[1].rpartition(" ")[2].strip("{}"))

@@ -123,8 +123,8 @@ _PLACE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$|::[\w.:]+$")
 def extract_path(answer: str) -> str | None:
     """Return the one path that an answer names, None where it names none or several.
 
-    Code fences, quotes, emphasis, a leading `./` or `/`, line numbers and names of functions are
-    set aside. A name counts as a path where its suffix is that of a programming language; names
+    Code fences, quotes, emphasis, a leading `./`, `/` or `~/`, line numbers and names of functions
+    are set aside. A name counts as a path where its suffix is that of a programming language; names
     without a folder count only where none has one, as "Node.js" is not a path.
     """
     alone = _clean(answer.strip().strip("`'\"*").strip())
@@ -143,7 +143,7 @@ def extract_path(answer: str) -> str | None:
 
 def _clean(word: str) -> str:
     word = word.rstrip(".:!?").replace("\\", "/")
-    return _PLACE.sub("", word).removeprefix("./").removeprefix("/")
+    return _PLACE.sub("", word).removeprefix("./").removeprefix("~/").removeprefix("/")
 
 
 # ROUGE-1 and ROUGE-L as F1, over tokens as the `rouge-score` package makes them, unstemmed.

@@ -25,8 +25,13 @@ from goldpan.llm.parts import PromptPart
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 _MINUS = "\u2212"
 _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
-_DENIED = re.compile(r"""(?<![^\n,;:={])[^\n,;:={]*[:=][\s"'`*]*(?:no|false|0)(?![\w.])""", re.I)
-"""A label that is answered one by one, as in `bug: no`."""
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?![\d,])")
+_DENIED = re.compile(
+    r"""(?<![^\n,;:={])[^\n,;:={]*[:=][\s"'`*]*(?:no|false|0)(?![\w.])"""
+    r"|\bnone of\b(?:(?!\b(?:except|but|other than|apart from)\b)[^.;\n])*",
+    re.I,
+)
+"""A label that is answered one by one, as in `bug: no`, or several that are denied."""
 _TAGGED = {"word", "tag"}
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
@@ -145,9 +150,8 @@ def _of_json(wording: Wording, shown: PromptRow, value: object) -> Answer:
         case "multi-label":
             if isinstance(value, str):
                 return _of_words(wording, shown, value)
-            labels = (
-                [_label(wording, item) for item in value] if isinstance(value, list) else [None]
-            )
+            items = value if isinstance(value, list) else [None]
+            labels = [_label(wording, item) for item in items if item != wording.nothing]
             return None if None in labels else _ordered(wording, [str(name) for name in labels])
         case "ner":
             items = value if isinstance(value, list) else []
@@ -180,15 +184,16 @@ def _of_words(wording: Wording, shown: PromptRow, text: str, *, longest: bool = 
             found = find_labels(tuple(wording.names), text)
             return wording.names[found[0]] if len(found) == 1 or (found and longest) else None
         case "regression":
-            numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
+            plain = _THOUSANDS.sub(lambda number: re.sub(r"\D", "", number[0]), text)
+            numbers = {float(number) for number in _NUMBER.findall(plain.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
             several = find_labels(tuple(wording.names), _DENIED.sub("", text))
             if several:
                 return _ordered(wording, [wording.names[text_] for text_ in several])
-            none = wording.nothing and wording.nothing in text.casefold()
-            denied = find_labels(tuple(wording.names), text)
-            return [] if none or denied or text.strip() in ("", "[]") else None
+            nothing = rf"(?<!\w){re.escape(wording.nothing or 'none')}(?!\w)|\bno labels?\b|\bn/a\b"
+            denied = re.search(nothing, text, re.I) or find_labels(tuple(wording.names), text)
+            return [] if denied or text.strip() in ("", "[]") else None
         case "ner":
             lines = (line.strip().strip("`*").rpartition(":") for line in text.splitlines())
             pairs = [

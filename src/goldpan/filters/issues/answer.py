@@ -113,7 +113,7 @@ ANSWER = Criterion(
     settings=AnswerSettings,
     judge=_judge,
     uses=("bots",),
-    version=2,
+    version=3,
 )
 
 

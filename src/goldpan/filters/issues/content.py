@@ -72,7 +72,7 @@ PRIVATE = Criterion(
     settings=PrivateSettings,
     judge=_judge,
     discussions=True,
-    version=2,
+    version=3,
 )
 
 
@@ -169,5 +169,5 @@ LANGUAGE = Criterion(
     settings=LanguageSettings,
     judge=_judge_language,
     discussions=True,
-    version=2,
+    version=3,
 )

@@ -172,5 +172,5 @@ TEXT_QUALITY = Criterion(
     settings=TextQualitySettings,
     judge=_judge,
     discussions=True,
-    version=2,
+    version=3,
 )

@@ -150,5 +150,5 @@ SUBSTANCE = Criterion(
     source="FAUN-Eval, section 3.3.2, Substance Check",
     settings=SubstanceSettings,
     judge=_judge,
-    version=2,
+    version=3,
 )
