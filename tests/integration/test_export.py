@@ -155,7 +155,9 @@ def test_the_harness_is_told_columns_not_templates(made: dict[str, Path], tmp_pa
     code = (
         "import json, lm_eval_scoring as s\n"
         "doc = json.loads(open('test.jsonl').readline())\n"
-        "print([s.process_results(doc, [answer]) for answer in (doc['target'], 'no')])"
+        "lines = doc['file_before'].splitlines()[:1]\n"
+        "same = '\\n'.join(['<<<<<<< SEARCH', *lines, '=======', *lines, '>>>>>>> REPLACE'])\n"
+        "print([s.process_results(doc, [answer]) for answer in (doc['target'], 'no', same)])"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-B", "-c", code],
@@ -165,9 +167,9 @@ def test_the_harness_is_told_columns_not_templates(made: dict[str, Path], tmp_pa
         check=True,
         env={},
     )
-    right, wrong = ast.literal_eval(done.stdout)
+    right, wrong, unchanged = ast.literal_eval(done.stdout)
     assert right == {"exact_file": 1.0, "applies": 1.0}
-    assert wrong == {"exact_file": 0.0, "applies": 0.0}
+    assert wrong == unchanged == {"exact_file": 0.0, "applies": 0.0}
 
 
 def test_an_export_twice_has_the_same_bytes_and_no_secret(

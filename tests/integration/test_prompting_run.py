@@ -26,6 +26,7 @@ from goldpan.evaluation.record import AnswerNotes, LearnedFrom, read_runs
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.score import InvalidAnswer
 from goldpan.llm.response_store import open_responses
+from goldpan.renderers.evaluation import overview
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.places import ROOT, files_below
@@ -204,6 +205,27 @@ def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
     assert sorted(map(number, server.chats[6:])) == [2, 4]
     assert done.scores.examples == 6
     assert done.test_opened == 2
+
+
+def test_a_server_that_dies_is_given_up_and_what_it_answered_stays(tmp_path: Path) -> None:
+    data = issues(60)
+
+    def model(body: Body) -> Said | Fault:
+        return labels("bug")(body) if number(body) < 5 else CUT
+
+    with OpenAIServer(model) as server:
+        with pytest.raises(UnansweredError, match=r"answered none of the last 3\d requests"):
+            ask(tmp_path, data, server)
+        server.model, before = labels("bug", "feature"), len(server.chats)
+        done = ask(tmp_path, data, server)
+        assert len(server.chats) - before == 55
+    assert done.scores.examples == 60
+
+
+def test_people_are_told_that_all_answers_are_one_label(tmp_path: Path) -> None:
+    with OpenAIServer(labels("bug")) as server:
+        done = ask(tmp_path, issues(), server)
+    assert "All 6 valid answers are bug" in list(overview([done]))
 
 
 def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(

@@ -169,6 +169,28 @@ def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(tmp_path: Path) 
         lab.evaluate.resolved("issue-resolution", predictions=file, sandbox=sandbox)
 
 
+@needs_isolation
+def test_what_models_are_asked_of_proved_fixes_is_scored_by_their_tests(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    built = lab.build(
+        "code-edit",
+        "prospector/sluice",
+        profile="verified",
+        require="verified",
+        output=lab.path / "asked",
+    )
+    rows = built.to_arrow().to_pylist()
+    fixes = proved(lab)
+    assert {row["issue"] for row in rows} == {at for at in fixes if fixes[at]["files"] == 1}
+    for row in rows:
+        assert row["path"] not in fixes[row["issue"]]["test_files"]
+        assert row["diff"] == fixes[row["issue"]]["patch"]
+        assert row["created_at"] == fixes[row["issue"]]["issue_created_at"]
+    result = score(lab, tmp_path, {row["id"]: row["patch"] for row in rows})
+    assert result.counts["resolved"] == len(rows)
+
+
 def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> None:
     run = tmp_path / "predictions.parquet"
     rows = [{"id": "code-edit:o/n#1+2", "repo": "o/n", "truth": "t", "answer": None}]

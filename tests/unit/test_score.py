@@ -156,6 +156,7 @@ ANSWERS = {
     "another comment": patch("        n += 2", "        n += 1  # one more"),
     "wrong": patch("        n += 2", "        n += 3"),
     "white space off": patch("        n += 2  ", "        n += 1"),
+    "stays as it is": patch("        n += 2", "        n += 2"),
     "stands nowhere": patch("        n += 7", "        n += 1"),
     "another file": patch("        n += 2", "        n += 1", path="lib/other.py"),
     "malformed": "lib/size.py\n<<<<<<< SEARCH\n        n += 2\n=======\n",

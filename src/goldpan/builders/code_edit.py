@@ -3,6 +3,9 @@
 Issue, pull request and the file before are the input; the answer is the patch as SEARCH/REPLACE
 blocks. Applying the blocks to the file before gives the file after, byte for byte: that is tried
 for every row. Files stay as they are, so a pair whose file holds a secret gives no row.
+
+A fix that its tests prove changes these too. Such rows are made of those of `issue-resolution`
+whose fix changes one file, so `goldpan evaluate resolved` can score what models answer.
 """
 
 from __future__ import annotations
@@ -11,17 +14,22 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from goldpan.builders.context import PAIR_REASONS, BuildContext, patched_pairs
+from goldpan.builders import issue_resolution
+from goldpan.builders.context import PAIR_REASONS, BuildContext, PatchedPairs, patched_pairs
+from goldpan.builders.request import VERIFIED
 from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.code.languages import language_of
+from goldpan.code.patch import split_patch
 from goldpan.git.apply import text_hunks
 from goldpan.git.objects import Objects
-from goldpan.git.trees import diff_name
+from goldpan.git.trees import Patch, diff_name
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
+FAMILY = "code-edit"
 EXPLAINED: dict[str, str] = {
+    **issue_resolution.EXPLAINED,
     **PAIR_REASONS,
     "no-text": "the file is binary, a link, a submodule or an LFS pointer",
     "missing-file": "a version of the file is missing from the history",
@@ -29,6 +37,12 @@ EXPLAINED: dict[str, str] = {
     "secret-in-file": "the file holds what looks like a secret",
     "not-exact": "the blocks would not give the file after",
 }
+_FIX = """
+SELECT c.* EXCLUDE (repo, number), p.title AS pull_title, p.body AS pull_body,
+       r.before_sha, r.after_sha
+FROM changes c JOIN pulls p USING (number) JOIN revisions r USING (number)
+WHERE number = $number AND list_contains($paths, c.path)
+"""
 
 
 def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
@@ -37,7 +51,8 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         if objects is None:
             context.drop_all("no-history")
             return
-        for pairs, patched in patched_pairs(context, "code-edit"):
+        proved = VERIFIED in context.request.reviews
+        for pairs, patched in _proved(context) if proved else patched_pairs(context, FAMILY):
             texts = _texts(objects, pairs)
             for pair, shared, patch in patched:
                 change = _change(pair, texts)
@@ -53,6 +68,19 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                     "head_sha": pair["after_sha"],
                     "diff": _diff(patch.text, change),
                 }
+
+
+def _proved(context: BuildContext) -> Iterator[PatchedPairs]:
+    """Yield the proved fixes of one file, their tests aside, as `patched_pairs` yields pairs."""
+    for row in issue_resolution.rows(context):
+        paths = [part.path for part in split_patch(row["patch"])]
+        changes = list(context.rows(_FIX, number=row["pull"], paths=paths))
+        if len(changes) != 1:
+            context.dropped["several-files"] += 1
+            continue
+        name = row["id"].replace(issue_resolution.FAMILY, FAMILY, 1)
+        shared = {**row, "id": name, "created_at": row["issue_created_at"]}
+        yield changes, iter([(changes[0], shared, Patch(row["pull"], row["patch"]))])
 
 
 def _diff(diff: str | None, change: dict[str, Any]) -> str | None:

@@ -194,9 +194,13 @@ def fix_pairs(
         )
 
 
+PatchedPairs = tuple[list[dict[str, Any]], Iterator[tuple[dict[str, Any], dict[str, Any], Patch]]]
+"""Some pairs, then each with the columns that its examples share, and its patch."""
+
+
 def patched_pairs(
     context: BuildContext, family: str, *, several_files: bool = False
-) -> Iterator[tuple[list[dict[str, Any]], Iterator[tuple[dict[str, Any], dict[str, Any], Patch]]]]:
+) -> Iterator[PatchedPairs]:
     """Yield some of the pairs of `fix_pairs` at a time, then each with its columns and patch."""
     clone = context.view.workspace.clone(context.view.repo)
     waiting = fix_pairs(context, family, several_files=several_files)

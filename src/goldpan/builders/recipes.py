@@ -91,9 +91,9 @@ find_recipe = Registry("dataset", lambda: RECIPES, "dataset").find
 def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
     """Return the subjects of reviews by name; raises `UsageError` for one that does not fit.
 
-    `VERIFIED`, which fits `issue-resolution` alone, is no review, and left out.
+    `VERIFIED`, which fits fixes alone, is no review, and left out.
     """
-    can_be_verified = recipe.family.name == ISSUE_RESOLUTION.name
+    can_be_verified = recipe.family in (ISSUE_RESOLUTION, CODE_EDIT)
     names = [name for name in names if not (can_be_verified and name == VERIFIED)]
     if not names:  # what knows of models and people takes long to import
         return {}

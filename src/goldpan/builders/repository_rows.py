@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import find_recipe, required_reviews
-from goldpan.builders.request import BEFORE_FIX, BuildRequest
+from goldpan.builders.request import BEFORE_FIX, VERIFIED, BuildRequest
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.result import json_data
@@ -210,7 +210,8 @@ def _source(
         for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
             verdicts[f"annotations/{path.parent.name}"] = path
     inputs = {name: seal_of_parquet(path) for name, path in verdicts.items() if path.exists()}
-    if request.family == ISSUE_RESOLUTION.name and (proofs := records_digest(workspace, repo)):
+    reads_proofs = request.family == ISSUE_RESOLUTION.name or VERIFIED in request.reviews
+    if reads_proofs and (proofs := records_digest(workspace, repo)):
         inputs["verification"] = proofs
     clone = workspace.clone(repo)
     if recipe.subject == "pair" and clone.exists():

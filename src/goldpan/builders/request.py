@@ -24,7 +24,7 @@ Texts = Literal["as-mined", "before-fix"]
 AS_MINED: Texts = "as-mined"
 BEFORE_FIX: Texts = "before-fix"
 VERIFIED = "verified"
-"""The requirement that test runs proved a fix; of issue-resolution alone."""
+"""The requirement that test runs proved a fix; of issue-resolution and code-edit."""
 NOT = "not:"
 """The prefix of a requirement that names a finding of `goldpan audit`."""
 NOT_AUDITED = "not-audited"

@@ -121,8 +121,9 @@ class Asker(Sender):
             self._succeeded = self._succeeded or outcome.final
             is_dead = self._failed >= _PATIENCE and not self._succeeded
             if not ending and (is_dead or self._unheard >= _DEAD):
+                last = "the last " if self._succeeded else ""
                 raise GivenUpError(
-                    f"{self.endpoint.base_url} answered none of {self._failed} requests "
+                    f"{self.endpoint.base_url} answered none of {last}{self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
                 )

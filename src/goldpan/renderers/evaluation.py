@@ -98,6 +98,7 @@ def _cautions(record: RunRecord) -> Iterator[str]:
             f"{without:,} of {count(labels, 'label')} have no test row and count 0:"
             f" macro_f1 is at most {(labels - without) / labels:.2f}"
         )
+    yield _caution_of_one_answer(record)
     yield record.date_signal.sentence() if record.date_signal else ""
     yield from cautions_of_steps(record.learning)
     yield _caution_of_cutoff(record.dates)
@@ -112,6 +113,18 @@ def _cautions(record: RunRecord) -> Iterator[str]:
         yield f"{scores.invalid:,} of {count(scores.examples, 'answer')} are not valid{such}"
     if record.answers.notes:
         yield f"Answers: {counts_text(record.answers.notes)}"
+
+
+def _caution_of_one_answer(record: RunRecord) -> str:
+    """Return that a model tells no labels apart; empty where it does, and of the baseline."""
+    confusion = record.scores.confusion
+    if confusion is None or record.model == "majority":
+        return ""
+    answered = [sum(column) for column in zip(*confusion.counts, strict=True)][:-1]
+    given = [label for label, rows in zip(confusion.labels, answered, strict=True) if rows]
+    if len(given) != 1 or sum(any(row) for row in confusion.counts) == 1:
+        return ""
+    return f"All {count(sum(answered), 'valid answer')} are {given[0]}"
 
 
 def _caution_of_cutoff(dates: RowDates) -> str:

@@ -48,8 +48,8 @@ class RowOptions:
         texts: as-mined, or before-fix: issues as they stood before the fix was begun, or the
             question answered.
         require: Only rows that this review kept, such as question-answer or fix-pair, or
-            that goldpan verify proved: verified, for issue-resolution; or without a finding of
-            goldpan audit: not:solution-in-issue.
+            that goldpan verify proved: verified, for issue-resolution and code-edit; or without
+            a finding of goldpan audit: not:solution-in-issue.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         since: An older version; the card says what has changed since then, and why.

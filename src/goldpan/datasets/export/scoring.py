@@ -40,8 +40,10 @@ def score(kind: str, answer: str, target: str, facts: Mapping[str, Any]) -> dict
             "exact_match": float(named == right),
             "f1": 2 * len(named & right) / (len(named) + len(right) or 1),
         }
-    after = apply_blocks(str(facts["file_before"]), answer)
-    return {"exact_file": float(after == facts["file_after"]), "applies": float(after is not None)}
+    before = str(facts["file_before"])
+    after = apply_blocks(before, answer)
+    applies = after not in (None, before)
+    return {"exact_file": float(after == facts["file_after"]), "applies": float(applies)}
 
 
 def f1(answer: str, target: str) -> float:

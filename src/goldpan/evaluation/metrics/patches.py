@@ -123,7 +123,10 @@ def _apply_diff(
 
 
 def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEvidence:
-    """Return what happens when patches are applied; undefined where a file before is missing."""
+    """Return what happens when patches are applied; undefined where a file before is missing.
+
+    Models that see no fault answer with lines that replace themselves: that applies nothing.
+    """
     has_file = [patch.file_before is not None for patch in patches]
     if not all(has_file):
         reason = (
@@ -139,8 +142,8 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
         after = apply_answer(answer, path, before)
         loose = apply_answer(answer, path, before, lenient=True) if after is None else after
         expected = apply_answer(patch.reference, path, before)
-        columns["patch_applied"][index] = after is not None
-        columns["patch_applied_lenient"][index] = loose is not None
+        columns["patch_applied"][index] = after not in (None, (before,))
+        columns["patch_applied_lenient"][index] = loose not in (None, (before,))
         columns["file_exact"][index] = after is not None and after == expected
     return means(columns)
 
