@@ -232,32 +232,6 @@ def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path)
         named_repositories([], names)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("mine numpy/numpy", "'numpy/numpy' is one word too many. Write --repo numpy/numpy."),
-        ("mine --repo a/b --retries 4", "Set retries in goldpan.toml, in the workspace"),
-        ("filter --patience=3", "Unknown option: --patience. Set patience in goldpan.toml"),
-        (
-            "build crosscode split",
-            "NAME is missing. Run goldpan build crosscode split -h for help.",
-        ),
-        ("help nothing", "There is no command 'nothing'"),
-        ("build qa --source wiki", 'Choose from: "issues", "discussions"'),
-        ("build qa --limit 0", 'Invalid value "0" for --limit. Must be >= 1'),
-        ("why a b", "'b' is one word too many. Run goldpan why -h for help."),
-        ("build qa –limit 3", "'–limit' begins with no hyphen. Write --limit."),
-        ("build qa —limit=3", "'—limit=3' begins with no hyphen. Write --limit=3."),
-        ("build qa --output=", "--output is empty. Give a path, or leave it out."),
-        ("status --workspace=", "--workspace is empty. Give a path, or leave it out."),
-        ("--workspace= status", "--workspace is empty. Give a path, or leave it out."),
-        ("build qa --gold a.csv --gold=", "--gold is empty. Give a path, or leave it out."),
-    ],
-)
-def test_a_mistake_is_told_with_what_helps(tmp_path: Path, words: str, said: str) -> None:
-    sentence(run(*words.split(), folder=tmp_path), 2, said)
-
-
 def test_help_is_a_command_too(tmp_path: Path) -> None:
     for words in ((), ("build", "qa"), ("evaluate",)):
         asked = run("help", *words, folder=tmp_path)
