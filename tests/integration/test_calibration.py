@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.intervals import coverage
-from benchmarks.null_models import Cell, draw, macro_f1, mean_of
+from benchmarks.null_models import Cell, draw, mean_of
 from goldpan.evaluation.compare.calibrated import Criteria, answer_questions, new_tasks_by_scores
 from goldpan.evaluation.compare.paired_tests import (
     compare_on_rows,
@@ -25,7 +25,6 @@ from goldpan.evaluation.compare.scores import (
     TaskEvidence,
     add_up,
     bins_of,
-    gradients,
     models_evidence,
     scipy_stats,
     score_matrix,
@@ -77,19 +76,8 @@ def test_rules_that_take_rows_or_seeds_as_independent_fail_the_same_bound(
     assert above_limit(rates(cell, [rule], 100).different[rule], 100)
 
 
-@pytest.mark.parametrize(
-    ("tasks", "spread"),
-    [
-        (3, 0.5),
-        pytest.param(3, 0.0, marks=pytest.mark.nightly),
-        pytest.param(5, 0.0, marks=pytest.mark.nightly),
-        pytest.param(5, 0.5, marks=pytest.mark.nightly),
-    ],
-)
-def test_models_equal_over_tasks_are_seldom_declared_different_on_new_ones(
-    tasks: int, spread: float
-) -> None:
-    cell = Cell(tasks=tasks, rows=50, seeds=2, models=3, task_sd=spread)
+def test_models_equal_over_tasks_are_seldom_declared_different_on_new_ones() -> None:
+    cell = Cell(tasks=3, rows=50, seeds=2, models=3, task_sd=0.5)
     assert not above_limit(rates(cell, [TASKS], 200).different[TASKS], 200, surely=0.01)
 
 
@@ -157,23 +145,6 @@ def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
     exact = float(scipy_stats().binomtest(wins, moved).pvalue)
     assert float(ours.p[0]) == pytest.approx(exact, abs=0.005)
     assert float(ours.difference[0]) == pytest.approx(float((right[0] - right[1]).mean()))
-
-
-def test_the_same_answers_and_seed_give_the_same_result() -> None:
-    drawn = draw(Cell(tasks=2, rows=80, seeds=2, models=3), np.random.default_rng(1))
-    first, second = (
-        answer_questions(drawn.evidence, drawn.models, Criteria(rounds=200)) for _ in range(2)
-    )
-    assert first == second
-
-
-def test_slopes_of_macro_f1_are_its_derivative() -> None:
-    sums = np.array([[30.0, 5.0, 8.0, 12.0, 8.0, 5.0]])
-    tp, fp, fn = sums[0, :3]
-    whole = 2 * tp + fp + fn
-    expected = [2 * (fp + fn) / whole**2 / 2, -2 * tp / whole**2 / 2, -2 * tp / whole**2 / 2]
-    assert gradients(macro_f1, sums)[0, :3] == pytest.approx(expected, rel=1e-6)
-    assert gradients(macro_f1, np.zeros((1, 6))).tolist() == [[0.0] * 6]
 
 
 def test_units_that_tasks_share_keep_their_bin() -> None:

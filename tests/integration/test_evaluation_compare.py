@@ -16,12 +16,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.compare.compare import compare_runs
-from goldpan.evaluation.compare.question import (
-    ComparisonQuestion,
-    ComparisonResult,
-    complete,
-    on_one_split,
-)
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult, on_one_split
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.evaluation.compare.scores import StatisticsError
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
@@ -207,14 +202,6 @@ def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> Non
     assert named.block.tasks == ("bug_issue",)
 
 
-def test_nothing_is_left_out_where_nothing_is_missing() -> None:
-    assert complete({"a": "xy", "b": "xy"}).left_out == ()
-    assert complete({"a": "xyz", "b": "xy"}).tasks == ("x", "y")
-    assert complete({"a": "xyz", "b": "xyz", "c": "z"}).models == ("a", "b")
-    assert len(complete({"a": "x", "b": "y"}).models) == 1
-    assert complete({"a": "xy", "b": "x"}, keep_models=True).tasks == ("x",)
-
-
 def test_runs_that_contradict_each_other_are_named(workspace: WorkspaceLayout) -> None:
     ran = add_run(workspace, two_labels(), "one", 0.9)
     copy = ran.directory.with_name("seed-0-copy")
@@ -260,16 +247,6 @@ def test_errors_without_a_bound_have_neither_rope_nor_limit(workspace: Workspace
     assert not any("overfit" in warning for warning in warnings(result))
     asked = compared(workspace, ComparisonQuestion(rope=50.0))
     assert comparison(asked).decision("near", "far") == "equal"
-
-
-def test_few_projects_are_told_beside_the_answer(workspace: WorkspaceLayout) -> None:
-    add_runs(workspace, independent(two_labels(test=200)), {"good": 0.9, "bad": 0.5})
-    (run, *_) = read_runs(workspace)
-    assert (run.scores.unit, run.scores.units, run.scores.projects) == ("rows", 200, 2)
-    assert any(
-        "fewer than 10 projects: requirement_type (2)" in text
-        for text in warnings(compared(workspace))
-    )
 
 
 def test_a_run_without_a_score_is_named(workspace: WorkspaceLayout) -> None:

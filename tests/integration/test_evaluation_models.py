@@ -18,7 +18,6 @@ from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import catalog, find_model
-from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
@@ -121,15 +120,6 @@ def _placed(table: pa.Table) -> pa.Table:
     documents = [f"Class{place // 2}" for place in places]
     positions = [place % 2 for place in places]
     return replaced(table, repo=["octo/gem"] * len(table), document=documents, position=positions)
-
-
-def test_what_stands_around_a_text() -> None:
-    task = find_task("nlbse23_java_usage")
-    table = _placed(rows(task, [(text, task.label_names[0]) for text in "abcd"]))
-    documents = Documents(table)
-    around = documents.around(table.slice(1, 1))[0]
-    assert (around.document, around.before, around.after) == ("Class0", "a", "")
-    assert (around.position, around.size) == (1, 2)
 
 
 def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
