@@ -90,15 +90,6 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert not {"alice", "dave", "erin"} & set(words), "no login is in a row"
 
 
-def test_the_card_tells_that_a_reply_that_asks_gives_way(tmp_path: Path) -> None:
-    asks = [comment(1, "Which one?", "erin", author_association="member")]
-    workspace = filtering.build(tmp_path, [issue(1, author_association="none")], [*asks, *talk(1)])
-    built = make(workspace)
-    assert [row["answer"] for row in rows(built)] == ["Tighten the bolts"]
-    card = (built.written.directory / "README.md").read_text("utf-8")
-    assert "one that ends with a question gives way to the next of the same kind." in card
-
-
 def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
     replies = [reply for number in numbers for reply in talk(number)]

@@ -20,11 +20,8 @@ from goldpan.evaluation.compare.paired_tests import (
     contributions,
 )
 from goldpan.evaluation.compare.scores import (
-    BINS,
     Floats,
     TaskEvidence,
-    add_up,
-    bins_of,
     models_evidence,
     scipy_stats,
     score_matrix,
@@ -88,25 +85,6 @@ def test_the_luck_of_one_training_is_no_gain_on_new_tasks() -> None:
     assert not above_limit(rates(SHARED, [TASKS], 100).different[TASKS], 100, surely=0.01)
 
 
-def test_trainings_taken_as_independent_though_they_are_one_fail_the_same_bound() -> None:
-    random = np.random.default_rng(0)
-    wrong = dict.fromkeys(("new rows", "new tasks"), 0)
-    for _ in range(40):
-        drawn = draw(SHARED, random)
-        alone = [
-            replace(task, models={name: replace(m, training="") for name, m in task.models.items()})
-            for task in drawn.evidence
-        ]
-        answers = answer_questions(alone, drawn.models, Criteria(rounds=300))
-        for question, verdicts in (
-            ("new rows", answers.new_rows),
-            ("new tasks", answers.new_tasks),
-        ):
-            wrong[question] += verdicts.of[0, 1].decision in ("better", "worse")
-    assert above_limit(wrong["new tasks"], 40)
-    assert wrong["new rows"] > 0.06 * 40
-
-
 def test_one_training_of_all_tasks_says_nothing_of_new_ones() -> None:
     drawn = draw(replace(SHARED, seeds=1), np.random.default_rng(0))
     answers = answer_questions(drawn.evidence, drawn.models, Criteria(rounds=200))
@@ -145,19 +123,6 @@ def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
     exact = float(scipy_stats().binomtest(wins, moved).pvalue)
     assert float(ours.p[0]) == pytest.approx(exact, abs=0.005)
     assert float(ours.difference[0]) == pytest.approx(float((right[0] - right[1]).mean()))
-
-
-def test_units_that_tasks_share_keep_their_bin() -> None:
-    few = bins_of([np.array([0, 1, 2]), np.array([2, 3])])
-    assert few[0][2] == few[1][0]
-    many = np.arange(5 * BINS)
-    bins, reversed_bins = bins_of([many, many[::-1]])
-    assert bins.tolist() == reversed_bins[::-1].tolist()
-    assert set(np.bincount(bins).tolist()) == {5}
-    present, sums = add_up(np.ones((2, many.size, 3)), bins)
-    assert present.tolist() == list(range(BINS))
-    assert sums.shape == (2, BINS, 3)
-    assert (sums == 5).all()
 
 
 def test_few_units_cannot_be_told_and_what_is_needed_is() -> None:

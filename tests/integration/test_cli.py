@@ -96,9 +96,7 @@ def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
 def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> None:
     names = ("prospector/nuggets", PAN)
     done = run(*mining(twin, *names), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN)
-    error = json.loads(done.err)["error"]
-    assert "prospector/nuggets does not exist" in error["problem"]
-    assert error["remedy"].startswith("Check the spelling")
+    assert json.loads(done.err)["error"]["remedy"].startswith("Check the spelling")
     failures = {result["repo"]: result["failure"] for result in json.loads(done.out)}
     assert failures[PAN] is None
     assert "prospector/nuggets does not exist" in failures["prospector/nuggets"]
@@ -171,18 +169,14 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 BAD: list[tuple[str, int, tuple[Any, ...]]] = [
 
     ("mine --repo ../x", 2, ("'../x'", "OWNER/NAME")),
-
     ("mine --repo a/b --via graphql", 2, ("without a token", "GITHUB_TOKEN", "--via rest")),
-
     ("mine --repo a/b --api-url gopher://x", 2, ("gopher://x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url http://[x", 2, ("http://[x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url https://me:pw@x", 2, ("credentials", "GITHUB_TOKEN")),
-
     ("status --workspace toml", 2, ("goldpan.toml", "not valid TOML")),
     ("status --workspace secret", 2, ("goldpan.toml", "GITHUB_TOKEN")),
     ("mine --repo a/b --from-backup good.jsonl --workspace file", 2, ("file", "not a workspace")),
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
-
     ("mine --repo a/b --from-backup cut.jsonl.xz", 2, ("cut.jsonl.xz:1", "cut off", "copy")),
     ("mine --repo a/b --from-backup false.jsonl.gz", 2, ("false.jsonl.gz:1", "copy it again")),
     ("mine --repo a/b --from-backup empty", 2, ("empty holds no .json",)),

@@ -165,7 +165,6 @@ def test_numbers_of_pandas_are_whole(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     made = write(tmp_path, QA, [row(1)]).directory
     bench = lines(tmp_path / "bench.jsonl", BENCH)
-
     with pytest.raises(UsageError, match="no column 'words'"):
         find_contamination(made, [bench], columns=["words"])
     with pytest.raises(UsageError, match="holds no dataset"):

@@ -5,9 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -271,20 +268,6 @@ def test_a_row_that_lacks_a_column_is_a_defect(tmp_path: Path) -> None:
     del row["answer"], row["license"]
     with pytest.raises(ValueError, match="qa:o/n#1 lacks answer, license"):
         write(tmp_path, QA, [row])
-
-
-def test_counters_may_fill_while_rows_are_made(tmp_path: Path) -> None:
-    dropped: Counter[str] = Counter()
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for row in examples(QA, 300):
-            dropped["late"] += 1
-            yield row
-
-    written = write(tmp_path, QA, rows(), provenance=replace(PROVENANCE, counts=dropped))
-    provenance = json.loads((written.directory / "provenance.json").read_text())
-    assert provenance["counts"] == {"late": 300}
-    assert "| late | 300 |" in (written.directory / "README.md").read_text()
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second file system, /dev/shm")

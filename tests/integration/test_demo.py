@@ -49,20 +49,13 @@ def _goldpan(*arguments: str | Path, **environment: str) -> Done:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
-    """Return the workspace of a demo that ran."""
+    """Return the workspace of a demo that ran; the README shows what it printed."""
     _, printed = run_demo()
     root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
-    assert "304 issues and 76 pull requests, nothing missing" in printed
-    assert "64 pull requests matched to the issue they fix" in printed
-    assert "187 of 304 issues and 29 of 64 fixes kept" in printed
-    assert "63 kept, 3 dropped, 1 left for people" in printed
-    for built in ("qa 78", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):
-        assert built in printed
     assert "majority 0.40, tfidf-xgboost 0.86 micro_f1" in printed
     assert "tfidf-xgboost is better than majority" in " ".join(printed.split())
-    assert "The steps of ECSER" in (root / "comparisons" / "issue-types.html").read_text(
-        encoding="utf-8"
-    )
+    page = (root / "comparisons" / "issue-types.html").read_text(encoding="utf-8")
+    assert "The steps of ECSER" in page
     return WorkspaceLayout(root)
 
 
@@ -153,9 +146,8 @@ def test_answers_have_tiers_the_best_first(workspace: WorkspaceLayout, tmp_path:
     assert "in place of" not in said
     assert "  56 likely (12 points or more): on held-out repositories, 70% [56%, 81%] of" in said
     assert "build qa --answer likely keeps only the likely ones" in " ".join(said.split())
-    assert (
-        "56 likely" in card and "22 possible" in card and "expect 61% [51%, 70%] complete" in card
-    )
+    for told in ("56 likely", "22 possible", "expect 61% [51%, 70%] complete"):
+        assert told in card
     said, tiers, card = built("--answer", "likely")
     assert tiers == ["likely"] * 56
     assert f"Written to {tmp_path / 'rows'}, in place of the earlier dataset there" in said

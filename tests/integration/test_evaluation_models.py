@@ -17,7 +17,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.model import catalog, find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
@@ -136,10 +136,6 @@ def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
             find_model("tfidf-lr", {"folds": folds})
     with pytest.raises(UsageError, match="timeout of the model prompted cannot be 'nan'"):
         find_model("prompted", {"model": "m", "timeout": "nan"})
-
-
-def test_every_model_is_described() -> None:
-    assert all(entry.about.endswith(".") for entry in catalog().values())
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))

@@ -277,7 +277,6 @@ def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     plain, hostile = (Reader(page) for page in pages.values())
     assert set(hostile.tags) == set(plain.tags)
     assert {name for name, _ in hostile.attributes} == {name for name, _ in plain.attributes}
-
     assert all(link.startswith("#") for link in hostile.links)
     assert "<script>" in hostile.text
     assert not set("\u202e\u200b\x1b\x07\U000e0041") & set(pages["hostile"])

@@ -189,7 +189,6 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
     closed = replace(data, splits={"train": data.splits["train"]})
     with pytest.raises(EvaluationError, match="requirement_type has no test split"):
         ran(tmp_path, closed, _Spy().model())
-
     with pytest.raises(UsageError, match="the key depth is unknown"):
         find_model("majority", {"depth": 3})
     with pytest.raises(UsageError, match="did you mean nlbse24"):

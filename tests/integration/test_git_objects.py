@@ -15,7 +15,7 @@ from goldpan.git import objects as objects_module
 from goldpan.git import trees
 from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Objects
-from goldpan.git.trees import CommitPair, Depth, Patch, Touched, TreeFile, compare, patches
+from goldpan.git.trees import CommitPair, Depth, Patch, Touched, compare, patches
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
@@ -156,16 +156,6 @@ def test_folders_in_folders_without_end(source: Repository) -> None:
         source.object("tree", data)
     with Objects(source.path) as objects:
         assert objects.files(source.commit(tree)) == []
-
-
-def test_listing_shares_what_commits_share(source: Repository) -> None:
-    first = source.commit({b"a/x": b"1", b"b/y": b"1"})
-    second = source.commit({b"a/x": b"2", b"b/y": b"1"}, first)
-    with Objects(source.path) as objects:
-        first_files, second_files = objects.files(first), objects.files(second)
-        assert first_files[1] is second_files[1]
-        assert isinstance(first_files[0], TreeFile)
-        assert first_files[0].id != second_files[0].id
 
 
 def test_a_history_that_is_not_there(tmp_path: Path) -> None:
