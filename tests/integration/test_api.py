@@ -15,7 +15,7 @@ import pytest
 
 import goldpan
 from goldpan.core.result import json_data
-from tests.demo_workspace import make_sluice
+from tests.demo_workspace import make_demo, make_sluice
 from tests.hub import Hub
 from tests.program import goldpan as run
 
@@ -202,3 +202,14 @@ def test_values_of_numpy_and_texts_of_numbers_are_taken(lab: goldpan.Workspace) 
         assert len(build(limit=limit, output=lab.path / "few")) == 3
     names: Any = np.array([TASK])
     assert {run.task for run in lab.evaluate.score(task=names)} == {TASK}
+
+
+def test_a_split_without_rows_names_the_one_that_has_some(tmp_path: Path) -> None:
+    lab, shares = goldpan.Workspace(make_demo(tmp_path / "lab")), "0.8,0.1,0.1"
+    data = lab.build("qa", limit=9, split=f"random:{shares}")
+    said = f"--split stratified:{shares} deals few rows evenly"
+    assert said in str(data)
+    with pytest.raises(goldpan.UsageError, match=f"no split 'test'.*{said}"):
+        data.to_pandas("test")
+    dealt = lab.build("qa", limit=9, split=f"stratified:{shares}")
+    assert set(dealt.splits) == {"train", "validation", "test"}

@@ -56,11 +56,11 @@ def commit(repository: Repository, files: dict[bytes, Any], *parents: str, ref: 
     return repository.commit({b"README.md": b"x\n", **tree}, *parents, ref=ref)
 
 
-def entry(kind: str, number: int, **facts: Any) -> dict[str, Any]:
+def entry(kind: str, number: int, *events: Any, **facts: Any) -> dict[str, Any]:
     made = issue() if kind == "issue" else pull()
     text = f"When I call the function {number} it gives a wrong number."
     about = {"number": number, "title": f"Wrong number {number}", "body": text, "comments": 0}
-    return {"type": kind, kind: {**made[kind], **about, **facts}, "events": [], "comments": []}
+    return {"type": kind, kind: {**made[kind], **about, **facts}, "events": events, "comments": []}
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,11 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "head": {"ref": f"pr{fix}", "sha": head, "repo": {"full_name": "o/n"}},
         }
         counts = {"changed_files": 1, "commits": 1, "review_comments": 0}
-        body = f"Fixes #{bug}"
-        entries.append(entry("issue", bug, state="closed", state_reason="completed"))
-        entries.append(
-            entry("pull", fix, body=body, merge_commit_sha=merge, merged=True, **sides, **counts)
-        )
+        source = {"number": fix, "repository": {"full_name": "o/n"}, "pull_request": {}}
+        mention = {"event": "cross-referenced", "source": {"type": "issue", "issue": source}}
+        entries.append(entry("issue", bug, {**mention, "created_at": "2024-03-02T10:00:00Z"}))
+        facts = {"body": f"Fixes #{bug}", "merge_commit_sha": merge, "merged": True}
+        entries.append(entry("pull", fix, **facts, **sides, **counts))
     (folder / "backup.jsonl").write_text("".join(json.dumps(one) + "\n" for one in entries))
     (folder / "lenient.toml").write_text('decide = ["merged"]\n')
     profile = ("--profile", folder / "lenient.toml")
