@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from goldpan import Workspace, load
-from goldpan.audit.finding import Finding
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.parquet import read_table
 from goldpan.evaluation.record import RunRecord, read_runs
@@ -104,13 +103,6 @@ def test_what_running_tests_proved_counts_before_texts(tmp_path: Path) -> None:
         write_resolved(run.directory / "predictions.parquet", result)
     cases = lab.audit(TASK).findings[0].cases
     assert cases == {"all": len(names)}
-
-
-def test_findings_have_evidence_with_its_time(lab: Workspace) -> None:
-    for example in lab.audit("code-edit").examples:
-        assert isinstance(example.finding, Finding)
-        for span in example.finding.evidence:
-            assert (span.time is None) == span.source.startswith("pull_")
 
 
 def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import duckdb
 import orjson
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -128,22 +126,6 @@ def test_croissant_is_valid_and_loads_every_row(tmp_path: Path) -> None:
         croissant = json.loads((written.directory / "croissant.json").read_text())
         digests = {entry["@id"]: entry.get("sha256") for entry in croissant["distribution"]}
         assert {file.path: file.sha256 for file in written.files}.items() <= digests.items()
-
-
-@every_family
-def test_duckdb_and_pandas_read_it(tmp_path: Path, family: Family) -> None:
-    written = write(tmp_path, family, examples(family, 250), "random:0.9,0.1", shard_bytes=1)
-    pattern = f"{written.directory}/data/*.parquet"
-    with duckdb.connect() as connection:
-        ids = connection.sql(f"SELECT id FROM '{pattern}' ORDER BY issue").fetchall()
-        kinds = connection.sql(
-            f"SELECT typeof(labels), typeof(created_at) FROM '{pattern}' LIMIT 1"
-        )
-        assert kinds.fetchall() == [("VARCHAR[]", "TIMESTAMP WITH TIME ZONE")]
-    assert [row_id for (row_id,) in ids] == [row["id"] for row in examples(family, 250)]
-    frames = [pd.read_parquet(written.directory / file.path) for file in written.files]
-    assert sum(map(len, frames)) == 250
-    assert list(frames[0].columns) == [column.name for column in family.columns]
 
 
 def test_rows_are_sorted_and_cut_into_bounded_files(tmp_path: Path) -> None:

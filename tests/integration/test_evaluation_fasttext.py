@@ -50,19 +50,6 @@ def test_quotation_marks_are_those_of_a_table_of_pandas(tmp_path: Path) -> None:
     ]
 
 
-def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path) -> None:
-    text = tmp_path / "train.txt"
-    text.write_text("__label__0 shall compute\n__label__1 fast and secure\n" * 20)
-    answers = []
-    for name in "ab":
-        trainer = Trainer(environment, tmp_path)
-        settings = {"lr": 0.5, "epoch": 5, "dim": 10, "seed": 3}
-        trainer.train("supervised", text, settings, tmp_path / f"{name}.bin")
-        answers.append(trainer.ask("supervised", tmp_path / f"{name}.bin", ["shall", "fast", ""]))
-    assert answers[0] == answers[1]
-    assert [sum(chances.values()) for chances in answers[0]] == pytest.approx([1, 1, 1], abs=0.01)
-
-
 def test_hostile_texts_are_read(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
