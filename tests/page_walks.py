@@ -199,7 +199,13 @@ class Walk(NamedTuple):
     """Serves what it needs beside GitHub, and gives the variables that lead there."""
 
 
+_CLONED = {
+    "goldpan clone": f"goldpan clone --source {HISTORIES}",
+    "lab.clone()": f"lab.clone(source={str(HISTORIES)!r})",
+}
+_SHOWN = {"demo-workspace": LAB, "goldpan open": "goldpan open --no-browser"}
 WALKS: Mapping[str, Walk] = {
+    "README.md": Walk(here={**_SHOWN, **_CLONED}),
     "docs/audit.md": Walk(_audit, here={"--variants 20": "--variants 2"}),
     "docs/code-comments.md": Walk(
         _official,
@@ -221,9 +227,8 @@ WALKS: Mapping[str, Walk] = {
     "docs/datasets.md": Walk(),
     "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
     "docs/exports.md": Walk(_exports),
-    "docs/index.md": Walk(
-        here={"demo-workspace": LAB, "goldpan open": "goldpan open --no-browser"}
-    ),
+    "docs/guide.md": Walk(here=_CLONED),
+    "docs/index.md": Walk(here=_SHOWN),
     "docs/issue-types.md": Walk(_archive, ("mine.toml",), here={"/data/hours": "hours"}),
     "docs/labels.md": Walk(
         _gold,
@@ -237,6 +242,7 @@ WALKS: Mapping[str, Walk] = {
     "docs/models.md": Walk(_comments),
     "docs/papers.md": Walk(_papers),
     "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
+    "docs/python.md": Walk(here=_SHOWN),
     "docs/reliability.md": Walk(),
     "docs/reports.md": Walk(_reports),
     "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),

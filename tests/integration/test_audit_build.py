@@ -1,19 +1,26 @@
-"""Findings as criteria: rows that have one stay out of a build that requires it not to be there."""
+"""Findings as criteria of a build, and what they read of a history."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from goldpan import Dataset, Workspace
+from goldpan.audit.audit import audit_dataset
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import json_data
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.terminal import Reporter
+from goldpan.git.refs import write_refs_record
 from tests import filtering
 from tests.auditing import find_in
 from tests.demo_workspace import make_demo
 from tests.filtering import LONG, comment, issue
+from tests.git_repositories import Repository
 from tests.invoking import invoke
 
 ADVICE = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
@@ -57,23 +64,12 @@ def test_rows_whose_question_holds_the_answer_stay_out_and_are_counted(
     required = {"required": [NOT_GIVEN], "audits": {}, "undecided": {}}
     assert dataset.provenance["settings"]["findings"] == required
     assert "goldpan audit finds solution-in-issue" in dataset.card
-    first = (dataset.path / "provenance.json").read_bytes()
-    build(questions, NOT_GIVEN)
-    assert (dataset.path / "provenance.json").read_bytes() == first
 
 
 def test_the_limit_draws_among_the_rows_that_are_left(questions: Workspace) -> None:
     built = build(questions, NOT_GIVEN, limit=1).built
     assert "1 of 3 rows left out: not:solution-in-issue" in str(built)
     assert numbers(build(questions, NOT_GIVEN, limit=2)) == [1, 3]
-
-
-def test_that_no_row_has_a_finding_is_said(questions: Workspace) -> None:
-    build(questions)
-    questions.audit("qa")
-    built = build(questions, STORED).built
-    assert built.dropped[STORED] == 0
-    assert "0 of 3 rows left out: not:measures-nothing" in str(built)
 
 
 def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_were(
@@ -85,6 +81,7 @@ def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_
     questions.audit("qa")
     dataset = build(questions, STORED)
     assert dataset.built.undecided == {STORED: {"cannot-tell": 3}}
+    assert "0 of 3 rows left out: not:measures-nothing" in str(dataset.built)
     assert numbers(dataset) == [1, 2, 3]
     digest = find_in(questions, "qa", "measures-nothing", dataset.to_arrow()["id"][0].as_py())
     dataset = build(questions, STORED)
@@ -114,16 +111,9 @@ def test_rows_that_changed_since_the_audit_are_kept_and_named(questions: Workspa
     )
 
 
-def test_a_finding_that_there_is_not_or_that_rows_cannot_have_is_refused(
-    questions: Workspace,
-) -> None:
-    with pytest.raises(UsageError, match="did you mean solution-in-issue"):
-        build(questions, "not:solution-in-issues")
+def test_a_finding_that_rows_cannot_have_is_refused(questions: Workspace) -> None:
     with pytest.raises(UsageError, match="Rows of qa have no fix, which place-in-issue needs"):
         build(questions, "not:place-in-issue")
-    with pytest.raises(UsageError, match="qa has no review 'nonsense'") as refused:
-        build(questions, "nonsense")
-    assert "not:FINDING" in refused.value.remedy
 
 
 def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> None:
@@ -135,3 +125,46 @@ def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> 
     every = json_data(dataset)
     assert every["built"]["dropped"]["not:place-in-issue"] == findings["found"]
     assert lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts["found"] == 0
+
+
+SILO = "class Silo:\n    def close(self):\n        self.clear_all()\n"
+
+
+def added(path: str, line: str) -> str:
+    """Return a git diff that adds a line."""
+    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+    return f"{head}@@ -1 +1,2 @@\n x = 1\n+{line}\n"
+
+
+def test_precedents_come_from_the_history_at_hand(tmp_path: Path) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    clone = workspace.clone("mill/grain")
+    clone.parent.mkdir(parents=True)
+    repository = Repository.create(clone)
+    files = {b"mill/silo.py": SILO.encode(), b"mill/hopper.py": b"x = 1\n"}
+    base = repository.commit(files, ref="refs/heads/main")
+    other = repository.commit({b"mill/hopper.py": b"x = 1\n"}, base, ref="refs/heads/main")
+    write_refs_record(clone)
+    row = {
+        "repo": "mill/grain",
+        "patch": added("mill/hopper.py", "def close(self): ..."),
+        "test_patch": added("tests/test_hopper.py", "hopper.close()"),
+        "problem_statement": "Hoppers stay open.",
+    }
+    rows = [
+        {**row, "instance_id": f"mill__grain-{number}", "base_commit": commit}
+        for number, commit in enumerate((base, other, "0" * 40))
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    result = audit_dataset(workspace, file, Reporter(quiet=True), findings=("demanding-tests",))
+    (count,) = result.findings
+    assert count.cases == {"determined": 1, "open": 1}
+    assert count.undecided == {
+        "not every demand is stated, and the code before the fix is not available. "
+        "Run goldpan clone --repo mill/grain": 1
+    }
+    evidence = read_table(workspace.findings(file))["evidence"][0].as_py()
+    (precedent,) = [span for span in evidence if span["kind"] == "precedent"]
+    assert precedent["source"] == "mill/silo.py"
+    assert SILO[precedent["start"] : precedent["end"]] == precedent["text"] == "close"

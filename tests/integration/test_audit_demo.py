@@ -6,18 +6,13 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from goldpan import Workspace, load
-from goldpan.audit.finding import Finding
 from goldpan.core.errors import UsageError
-from goldpan.core.result import blocks_of
-from goldpan.core.storage.parquet import read_table, write_table
-from goldpan.core.terminal import Reporter
+from goldpan.core.storage.parquet import read_table
 from goldpan.evaluation.record import RunRecord, read_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
-from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
 from tests.verifying import ISOLATIONS, runs_foreign_code
@@ -74,13 +69,6 @@ def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Pa
     assert "<mark>saw_many</mark>" in page
 
 
-def test_issues_of_the_demo_name_the_place_or_not(lab: Workspace) -> None:
-    for dataset in ("issue-resolution", "qa"):
-        assert "found" not in verdicts(lab, dataset, "solution-in-issue").values()
-    places = verdicts(lab, "code-edit", "place-in-issue")
-    assert set(places.values()) == {"fully", "partly", "not-named"}
-
-
 def test_an_open_dataset_and_the_command_say_the_same(lab: Workspace) -> None:
     by_method = lab.audit(lab.dataset("qa"), finding="solution-in-issue")
     assert by_method == lab.audit("qa", finding="solution-in-issue")
@@ -117,22 +105,6 @@ def test_what_running_tests_proved_counts_before_texts(tmp_path: Path) -> None:
     assert cases == {"all": len(names)}
 
 
-def test_a_damaged_audit_is_found_and_named(tmp_path: Path) -> None:
-    lab = Workspace(make_demo(tmp_path / "demo"))
-    file = Path(lab.audit("qa").file)
-    assert not check_workspace(lab.layout, Reporter(quiet=True)).damaged
-    file.write_bytes(file.read_bytes().replace(b"qa", b"aq", 1))
-    (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
-    assert (damage.file, damage.remedy) == (str(file), "Run goldpan audit qa")
-
-
-def test_findings_have_evidence_with_its_time(lab: Workspace) -> None:
-    for example in lab.audit("code-edit").examples:
-        assert isinstance(example.finding, Finding)
-        for span in example.finding.evidence:
-            assert (span.time is None) == span.source.startswith("pull_")
-
-
 def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
     lab.evaluate.run(task="qa", model="longest-comment")
@@ -164,13 +136,3 @@ def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     assert isinstance(run, RunRecord)
     parts = run.scores_by["place-in-issue"].parts
     assert {part.value: part.examples for part in parts} == Counter(cases.values())
-    shown = " ".join(str(getattr(block, "cells", "")) for block in blocks_of(run))
-    assert "fully" in shown and "not-named" in shown
-    findings = lab.layout.findings(lab.path / "datasets" / "code-edit")
-    table = read_table(findings)
-    told = pa.array(["partly" if case else None for case in table["case"].to_pylist()])
-    table = table.set_column(table.schema.get_field_index("case"), "case", told)
-    write_table(table, findings)
-    (again,) = lab.evaluate.score(task="code_edit").runs
-    (part,) = again.scores_by["place-in-issue"].parts
-    assert (part.value, part.examples) == ("partly", len(cases))

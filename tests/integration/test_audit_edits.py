@@ -83,26 +83,31 @@ def at(moment: str) -> datetime:
     return datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("edited", [False, True], ids=["from the start", "by an edit"])
-def test_a_solution_that_was_there_before_the_fix(edited: bool, tmp_path: Path) -> None:
-    mill = Mill(WRONG if edited else SOLVED)
+@pytest.mark.parametrize(
+    ("opened", "edited", "case"),
+    [
+        (OPENED, None, "before-fix"),
+        (OPENED, BEFORE, "before-fix"),
+        (OPENED, SINCE, "edited-in"),
+        (SINCE, None, "after-fix"),
+    ],
+)
+def test_when_a_solution_came_is_told(
+    opened: str, edited: str | None, case: str, tmp_path: Path
+) -> None:
+    mill = Mill(WRONG if edited else SOLVED, opened=opened)
     if edited:
-        mill.editor.edit_entry(mill.issue, body=SOLVED, at=BEFORE)
+        mill.editor.edit_entry(mill.issue, body=SOLVED, at=edited)
     found = mill.audit(tmp_path)
-    assert (found["verdict"], found["case"], found["notes"]) == ("found", "before-fix", ())
-    assert {span["time"] for span in found["evidence"]} == {at(BEFORE if edited else OPENED)}
-
-
-def test_a_solution_that_an_edit_brought_after_the_fix_was_begun(tmp_path: Path) -> None:
-    mill = Mill()
-    mill.editor.edit_entry(mill.issue, body=SOLVED, at=SINCE)
-    found = mill.audit(tmp_path)
-    assert (found["verdict"], found["case"]) == ("found", "edited-in")
-    assert found["why"].endswith("by an edit after the fix was begun")
-    assert {span["time"] for span in found["evidence"]} == {at(SINCE)}
-    assert found["notes"] == ("Edited after the fix was begun, or the answer given: 1",)
-    earlier = audited(tmp_path, mill.row(body=WRONG))
-    assert (earlier["verdict"], earlier["notes"]) == ("not-found", ())
+    assert (found["verdict"], found["case"]) == ("found", case)
+    assert {span["time"] for span in found["evidence"]} == {at(edited or opened)}
+    if case == "before-fix":
+        assert found["notes"] == ()
+    if case == "edited-in":
+        assert found["notes"] == ("Edited after the fix was begun, or the answer given: 1",)
+        assert found["why"].endswith("by an edit after the fix was begun")
+        earlier = audited(tmp_path, mill.row(body=WRONG))
+        assert (earlier["verdict"], earlier["notes"]) == ("not-found", ())
 
 
 def test_an_edit_that_brings_no_solution_is_told_and_is_no_case(tmp_path: Path) -> None:
@@ -112,10 +117,6 @@ def test_an_edit_that_brings_no_solution_is_told_and_is_no_case(tmp_path: Path) 
     found = mill.audit(tmp_path)
     assert found["case"] == "before-fix"
     assert found["notes"] == ("Edited after the fix was begun, or the answer given: 1",)
-
-
-def test_an_issue_that_was_written_after_the_fix_was_begun(tmp_path: Path) -> None:
-    assert Mill(SOLVED, opened=SINCE).audit(tmp_path)["case"] == "after-fix"
 
 
 def test_the_first_commit_begins_a_fix_as_well(tmp_path: Path) -> None:

@@ -18,9 +18,7 @@ from goldpan.miners.pairing import find_rules, pair
 from tests.backups import (
     GEM,
     as_lines,
-    checkout,
     issue,
-    lines,
     numbered,
     pull,
     read,
@@ -112,11 +110,20 @@ def test_other_shapes_are_named_with_the_command_that_gives_the_right_one(
     assert "gh api 'repos/octo/gem/issues?state=all&per_page=100' --paginate" in str(caught.value)
 
 
-def test_an_issue_whose_pull_request_is_null_is_an_issue(tmp_path: Path) -> None:
+def test_what_is_null_or_a_plain_text_is_read(tmp_path: Path) -> None:
     empty = {"url": None, "html_url": None, "diff_url": None}
-    entries = [listed("issue", 1, pull_request=None), listed("issue", 2, pull_request=empty)]
+    reply = {"id": 7, "user": None, "body": "yes", "created_at": "2024-05-01T10:00:00Z"}
+    labels = ["bug", {"name": "api"}]
+    entries = [
+        listed(
+            "issue", 1, pull_request=None, labels=labels, comments=1, comment_data=[None, reply]
+        ),
+        listed("issue", 2, pull_request=empty),
+    ]
     assert take(tmp_path, as_lines(tmp_path, entries)).complete
-    assert [row["kind"] for row in read(tmp_path, "entries")] == ["issue", "issue"]
+    first, second = read(tmp_path, "entries")
+    assert (first["kind"], second["kind"], first["labels"]) == ("issue", "issue", ["api", "bug"])
+    assert [row["comment_id"] for row in read(tmp_path, "comments")] == [7]
 
 
 def test_what_perceval_writes_is_read(tmp_path: Path) -> None:
@@ -135,16 +142,6 @@ def test_what_perceval_writes_is_read(tmp_path: Path) -> None:
     assert [row["kind"] for row in read(tmp_path, "entries")] == ["issue", "pull"]
     found = [(row["number"], row["kind"], row["comment_id"]) for row in read(tmp_path, "comments")]
     assert found == [(1, "comment", 7), (2, "review_comment", 7), (2, "review", 8)]
-
-
-def test_labels_may_be_texts_and_comments_null(tmp_path: Path) -> None:
-    comment = {"id": 7, "user": None, "body": "yes", "created_at": "2024-05-01T10:00:00Z"}
-    labels = ["bug", {"name": "api"}]
-    entry = listed("issue", 1, labels=labels, comments=1, comment_data=[None, comment])
-    assert take(tmp_path, as_lines(tmp_path, [entry])).complete
-    (row,) = read(tmp_path, "entries")
-    assert row["labels"] == ["api", "bug"]
-    assert [row["comment_id"] for row in read(tmp_path, "comments")] == [7]
 
 
 def test_an_archive_of_files_is_named(tmp_path: Path) -> None:
@@ -266,10 +263,3 @@ def test_the_folder_of_one_repository_is_chosen_among_several(tmp_path: Path) ->
     (root / "repositories" / "gem").rename(root / "repositories" / "other")
     with pytest.raises(UsageError, match="holds 2 repositories, and none is called as octo/gem"):
         take(tmp_path, root)
-
-
-def test_a_folder_of_files_beside_entries_is_read_as_before(tmp_path: Path) -> None:
-    folder = checkout(tmp_path)
-    (folder / "more.ndjson").write_bytes(lines([numbered(5)]))
-    assert take(tmp_path, folder).complete
-    assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2, 5]

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.builders.build import BuildResult, build
-from goldpan.builders.recipes import find_recipe
 from goldpan.builders.request import BuildRequest
-from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.result import blocks_of
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter, show
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import stored_rows
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
+from goldpan.git.clone import read_heads
+from goldpan.workspace.workspace import Workspace
 from tests import filtering
+from tests.demo_workspace import make_demo
 from tests.filtering import LONG, REPO, comment, issue, pair, pull
+from tests.mining import SLUICE
 from tests.places import files_below
 
 QUIET = Reporter(quiet=True)
@@ -79,18 +85,11 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert [turn["role"] for turn in row["dialogue"]] == ["none", "none", "member"]
     assert row["participants"] == 3
     assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
+    words = json.dumps(row, default=str).split('"')
+    assert not {"alice", "dave", "erin"} & set(words), "no login is in a row"
 
 
-def test_the_card_tells_that_a_reply_that_asks_gives_way(tmp_path: Path) -> None:
-    asks = [comment(1, "Which one?", "erin", author_association="member")]
-    workspace = filtering.build(tmp_path, [issue(1, author_association="none")], [*asks, *talk(1)])
-    built = make(workspace)
-    assert [row["answer"] for row in rows(built)] == ["Tighten the bolts"]
-    card = (built.written.directory / "README.md").read_text("utf-8")
-    assert "one that ends with a question gives way to the next of the same kind." in card
-
-
-def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_draws_rows_by_the_seed(tmp_path: Path) -> None:
     numbers = range(1, 13)
     replies = [reply for number in numbers for reply in talk(number)]
     workspace = filtering.build(tmp_path, list(map(issue, numbers)), replies)
@@ -105,18 +104,12 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     assert five.dropped["not-drawn"] == len(ids) - 5
     readme = (five.written.directory / "README.md").read_text(encoding="utf-8")
     assert "5 rows were drawn by the seed" in readme
-    provenance = json.loads((five.written.directory / "provenance.json").read_bytes())
-    assert provenance["settings"]["limit"] == 5
     assert chosen < {row["id"] for row in rows(drawn(6))}, "one more displaces none"
     assert chosen != {row["id"] for row in rows(drawn(5, seed=1))}
     all_of_them = drawn(100)
     assert "not-drawn" not in all_of_them.dropped
     assert (all_of_them.limit, all_of_them.written.rows) == (100, len(ids))
-    capsys.readouterr()
-    show(blocks_of(all_of_them))
-    assert "only 12 rows available, fewer than --limit 100" in capsys.readouterr().out
-    show(blocks_of(five))
-    assert "of --limit" not in capsys.readouterr().out
+    assert "only 12 rows available, fewer than --limit 100" in str(all_of_them)
     with pytest.raises(UsageError, match="The limit is 0 rows"):
         drawn(0)
 
@@ -138,24 +131,15 @@ def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     assert row["id"] == f"qa:{REPO}#2:{row['answer_comment_id']}"
 
 
-def test_no_login_is_a_column(tmp_path: Path) -> None:
-    workspace = filtering.build(tmp_path, [issue(1)], talk(1))
-    words = json.dumps(rows(make(workspace)), default=str).split('"')
-    assert not {"alice", "dave", "erin"} & set(words)
-
-
 def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
     body = f"{LONG} Write to alice.miner@sluice-mining.org or see 93.184.216.34."
     entries = [issue(1, body, labels=["ask bob.p@sluice-mining.org"])]
     workspace = filtering.build(tmp_path, entries, [comment(1, "Ask carol.x@sluice-mining.org")])
     built = make(workspace)
     text = json.dumps(rows(built), default=str)
-    assert "@sluice" not in text
-    assert "93.184" not in text
+    assert "@sluice" not in text and "93.184" not in text
     assert built.redacted["email"] >= 3
     assert built.redacted["ip-address"] == 1
-    provenance = json.loads((built.written.directory / "provenance.json").read_text("utf-8"))
-    assert provenance["redactions"] == dict(built.redacted)
     stated = ", ".join(f"{kind} ({count})" for kind, count in sorted(built.redacted.items()))
     card = (built.written.directory / "README.md").read_text("utf-8")
     assert f"redacted: {stated}. " in card
@@ -194,46 +178,86 @@ def test_pairs_without_history_are_told(
         make(workspace, family, f'["{criterion}"]')
 
 
-def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    workspace = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
-
-    first = files_below(make(workspace).written.directory)
-    assert set(first) > {"README.md", "croissant.json", "provenance.json"}
-    assert files_below(make(workspace).written.directory) == first
-
-
 def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
     """The same long text under ten issues, and ten of their own, over many seeds."""
     own = [issue(n, f"{'gravel ' * 3}{n} pebble{n} stone{n} " * 12) for n in range(11, 21)]
-    entries = [issue(number, LONG) for number in range(1, 11)]
-    for number, entry in enumerate(entries, 1):
-        entry["title"] = "Leak at the seam"
-        entry["body"] = f"{LONG} Seen {number} times."
-    workspace = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
+    alike = [issue(n, f"{LONG} Seen {n} times.", title="Leak at the seam") for n in range(1, 11)]
+    workspace = filtering.build(tmp_path, alike + own, [c for n in range(1, 21) for c in talk(n)])
     filter_by_own(workspace, "[]")
     sides = set()
     for seed in range(4):
-        built = build_filtered(workspace, "qa", "random:0.5,0.5", seed)
-        directory = built.written.directory
-        split_names = {
-            split.name
-            for split in built.written.splits
-            if any(row["issue"] <= 10 for row in stored_rows(directory, split.name))
-        }
-        assert len(split_names) == 1
-        sides |= split_names
+        written = build_filtered(workspace, "qa", "random:0.5,0.5", seed).written
+        names = [split.name for split in written.splits]
+        stored = {name: list(stored_rows(written.directory, name)) for name in names}
+        (side,) = [name for name in names if any(row["issue"] <= 10 for row in stored[name])]
+        sides.add(side)
     assert sides == {"train", "test"}
 
 
-def test_old_verdicts_are_refused(tmp_path: Path) -> None:
-    workspace = filtering.build(tmp_path, [issue(1)], talk(1))
-    built = make(workspace)
-    assert built.written.rows == 1
-    filtering.build(tmp_path, [issue(1), issue(2)], talk(1))
-    with pytest.raises(WorkspaceError, match="goldpan filter"):
-        build_filtered(workspace)
+COPY = "prospector/copy"
 
 
-def test_an_unknown_family_is_told_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="Choose qa, fault-localization, code-edit"):
-        find_recipe("summaries")
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a filtered workspace of two repositories, the second of which copies the first."""
+    root = make_demo(tmp_path_factory.mktemp("processes") / "ws")
+    layout = Workspace(root).layout
+    layout.tables(COPY).mkdir()
+    for path in layout.tables(SLUICE).glob("*.parquet"):
+        rows = pq.read_table(path)
+        for name in {"repo", "pull_repo"} & set(rows.column_names):
+            old = rows[name].to_pylist()
+            new = pa.array([COPY if value == SLUICE else value for value in old])
+            rows = rows.set_column(rows.column_names.index(name), name, new)
+        pq.write_table(rows, layout.tables(COPY) / path.name)
+    shutil.copytree(layout.clone(SLUICE), layout.clone(COPY))
+    (root / "own.toml").write_text('decide = ["bots"]\n', encoding="utf-8")  # copies are kept
+    Workspace(root).filter(SLUICE, COPY, profile=root / "own.toml")
+    return root
+
+
+def test_families_of_fix_pairs_draw_the_same_pairs(root: Path, tmp_path: Path) -> None:
+    lab = Workspace(root)
+
+    def pairs(family: str, limit: int | None = None, seed: int = 0) -> list[str]:
+        output = tmp_path / family
+        options = {"profile": root / "own.toml", "output": output, "seed": seed}
+        data = lab.build(family, SLUICE, COPY, limit=limit, **options)
+        ids = data.sql("SELECT id FROM data ORDER BY id")["id"].to_pylist()
+        return [str(name).partition(":")[2] for name in ids]
+
+    faults, edits = pairs("fault-localization"), pairs("code-edit")
+    shared = set(faults) & set(edits)
+    assert len(shared) > 10
+    drawn_faults = set(pairs("fault-localization", 8, seed=1))
+    drawn_edits = set(pairs("code-edit", 8, seed=1))
+    own = (drawn_faults | drawn_edits) - shared
+    assert len(drawn_faults & drawn_edits) >= 8 - len(own)
+
+
+def test_the_same_bytes_by_one_process_and_by_two(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldpan.builders.repository_rows._WORTH_PROCESSES", 0)
+    alone, both = Workspace(root, workers=1), Workspace(root, workers=2)
+    for family, limit in (("qa", 2), ("code-edit", None)):
+        results = []
+        for name, lab in (("one", alone), ("two", both)):
+            own = root / "own.toml"
+            data = lab.build(family, COPY, SLUICE, profile=own, limit=limit, output=tmp_path / name)
+            assert data.built is not None
+            results.append(replace(data.built, seconds=0.0, written=None))
+        files = files_below(tmp_path / "one")
+        assert files == files_below(tmp_path / "two"), family
+        assert results[0] == results[1]
+        if limit is None:
+            repos = data.sql("SELECT DISTINCT repo FROM data")["repo"].to_pylist()
+            assert sorted(repos) == [COPY, SLUICE]
+            heads = read_heads(both.layout.clone(SLUICE))
+            assert heads.source in ("bundle", "folder")
+            for source in json.loads(files["provenance.json"])["sources"]:
+                assert source["history"] == heads.source
+                assert source["inputs"]["git HEAD"] == heads.head
+                assert source["inputs"]["git refs"] == heads.refs
+        else:
+            assert len(data) == limit

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan import UsageError, Workspace
+from goldpan import Workspace
 from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, LEDGER
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
@@ -157,8 +157,3 @@ def test_hints_are_those_of_before(mined: Mined) -> None:
         if row["issue"] == HINTED
     ]
     assert [hint.partition("\n")[0] for hint in hints] == [EDITED, "Seen with 0.3 only."]
-
-
-def test_another_choice_of_texts_is_named(mined: Mined) -> None:
-    with pytest.raises(UsageError, match="before-fixes"):
-        mined.lab.build("code-edit", SLUICE, texts="before-fixes")

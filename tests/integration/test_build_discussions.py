@@ -192,8 +192,6 @@ def test_options_that_do_not_go_together_are_refused(discussed: Discussed) -> No
         build(source="discussions", require="question-answer")
     with pytest.raises(UsageError, match="discussions have accepted answers"):
         build(source="discussions", answer="first")
-    with pytest.raises(UsageError, match="should be 'issues' or 'discussions'"):
-        build(source="wiki")
 
 
 def test_a_workspace_without_discussions_is_told_how_to_get_them(tmp_path: Path) -> None:

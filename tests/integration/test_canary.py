@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from goldpan.cli import main
 from goldpan.core import secrets
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import QA
-from tests.console import ENTRY
+from tests.console import ENTRY, NOWHERE
 from tests.drawing import daily
 from tests.examples import examples, write
 from tests.hostile import (
@@ -63,8 +63,7 @@ SLUICE = "prospector/sluice"
 ELSEWHERE = ("another host", "another port", "another scheme", "this port by another name")
 
 
-Arguments = list[str | Path]
-Commands = Callable[["Place", str], list[Arguments]]
+Commands = Callable[["Place", str], list[str]]
 
 
 @dataclass
@@ -73,14 +72,15 @@ class Place:
 
     root: Path
     capture: pytest.CaptureFixture[str]
+    patch: pytest.MonkeyPatch
 
     @property
     def workspace(self) -> Path:
         return self.root / "w"
 
-    def run(self, *arguments: str | Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    def run(self, line: str) -> tuple[int, str]:
         """Run a command, and return its exit code and all it printed."""
-        monkeypatch.setattr(sys, "argv", ["goldpan", *map(str, arguments)])
+        self.patch.setattr(sys, "argv", ["goldpan", *line.split()])
         self.capture.readouterr()
         with pytest.raises(SystemExit) as caught:
             main()
@@ -127,30 +127,28 @@ def lab(
     (tmp_path / "temporary").mkdir()
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "goldpan.toml").write_text("retries = 1\npatience = 0\n")
-    return Place(tmp_path, capfd)
+    return Place(tmp_path, capfd, monkeypatch)
 
 
-def _mine(lab: Place, url: str) -> list[Arguments]:
-    common: Arguments = ["--workspace", lab.workspace, "--api-url", url]
-    ways = (["--via", "graphql"], ["--via", "rest"], ["--dry-run"])
-    return [["mine", "--repo", SLUICE, *common, *way] for way in ways]
+def _mine(lab: Place, url: str) -> list[str]:
+    line = f"mine --repo {SLUICE} --workspace {lab.workspace} --api-url {url}"
+    return [f"{line} {way}" for way in ("--via graphql", "--via rest", "--dry-run")]
 
 
-def _clone(lab: Place, url: str) -> list[Arguments]:
-    os.environ["GOLDPAN_API_URL"] = url
-    common: Arguments = ["--repo", "a/b", "--workspace", lab.workspace]
-    made: list[Arguments] = []
+def _clone(lab: Place, url: str) -> list[str]:
+    lab.patch.setenv("GOLDPAN_API_URL", url)
+    common, made = f"--repo a/b --workspace {lab.workspace}", []
     if not (lab.workspace / "tables" / "a" / "b").exists():
         pull = {**ENTRY, "title": "x", "head": {"ref": "x", "sha": "a"}}
         backup = lab.root / "b.jsonl"
         backup.write_text(json.dumps({"type": "issue", "issue": pull, "events": []}))
-        made.append(["mine", *common, "--from-backup", backup])
-    return [*made, ["clone", *common, "--source", f"{url}/a/b.git"]]
+        made.append(f"mine {common} --from-backup {backup}")
+    return [*made, f"clone {common} --source {url}/a/b.git"]
 
 
-def _publish(lab: Place, url: str) -> list[Arguments]:
-    os.environ["HF_ENDPOINT"] = url
-    return [["publish", _dataset(), "--repo-id", "org/issues", "--tag", "v1"]]
+def _publish(lab: Place, url: str) -> list[str]:
+    lab.patch.setenv("HF_ENDPOINT", url)
+    return [f"publish {_dataset()} --repo-id org/issues --tag v1"]
 
 
 def _dataset() -> Path:
@@ -159,53 +157,48 @@ def _dataset() -> Path:
     return made / "datasets" / "made"
 
 
-def _download(lab: Place, url: str) -> list[Arguments]:
-    os.environ["HF_ENDPOINT"] = url
-    own_task(
-        lab.workspace / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
-    )
-    arguments: Arguments = ["--download", "--revision", "0" * 40, "--workspace", lab.workspace]
-    return [["tasks", "import", "toy_issues", *arguments]]
+def _download(lab: Place, url: str) -> list[str]:
+    lab.patch.setenv("HF_ENDPOINT", url)
+    files = 'files = ["toy.csv"]'
+    own_task(lab.workspace / "tasks", (files, f'{files}\nhub = "org/toy"'))
+    commit = f"--download --revision {'0' * 40}"
+    return [f"tasks import toy_issues {commit} --workspace {lab.workspace}"]
 
 
-def _review(lab: Place, url: str) -> list[Arguments]:
+def _review(lab: Place, url: str) -> list[str]:
     if not (lab.workspace / "own.toml").exists():
         reviewed_workspace(lab.workspace, 1)
     settings = lab.root / "review.toml"
     settings.write_text("retries = 0\npoll_seconds = 0.0\n")
-    arguments: Arguments = ["--model", "judge", "--base-url", f"{url}/v1"]
-    arguments += ["--settings-file", settings]
-    arguments += ["--profile", lab.workspace / "own.toml", "--workspace", lab.workspace]
-    return [["review", *arguments], ["review", *arguments, "--batch"]]
+    line = f"review --model judge --base-url {url}/v1 --settings-file {settings}"
+    line += f" --profile {lab.workspace / 'own.toml'} --workspace {lab.workspace}"
+    return [line, f"{line} --batch"]
 
 
-def _evaluate(lab: Place, url: str) -> list[Arguments]:
-    common: Arguments = ["--workspace", lab.workspace]
-    made: list[Arguments] = []
+def _evaluate(lab: Place, url: str) -> list[str]:
+    made = []
     if not (lab.workspace / "datasets").exists():
         counts = [(f"{name} = {n}", f"{name} = {n}0") for name, n in COUNTS.items()]
         own_task(lab.workspace / "tasks", *counts)
         rows = "".join(f"Leak {n},of box,{'BW'[n % 2]}\n" for n in range(40))
         (lab.root / "toy.csv").write_text(f"title,body,kind\n{rows}")
-        made.append(["tasks", "import", "toy_issues", lab.root / "toy.csv", *common])
-    arguments: Arguments = ["--task", "toy_issues", "--model", "prompted", "--set", "model=judge"]
-    arguments += ["--set", f"base_url={url}/v1", "--set", "retries=0", *common]
-    return [*made, ["evaluate", "run", *arguments]]
+        made.append(f"tasks import toy_issues {lab.root}/toy.csv --workspace {lab.workspace}")
+    line = "evaluate run --task toy_issues --model prompted --set model=judge --set retries=0"
+    return [*made, f"{line} --set base_url={url}/v1 --workspace {lab.workspace}"]
 
 
-def _annotate(lab: Place, url: str) -> list[Arguments]:
+def _annotate(lab: Place, url: str) -> list[str]:
     facts = ProjectFacts(url, "", "question-answer", 2, number=1)
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
     begin_project(WorkspaceLayout(lab.workspace), name, load("question-answer"), facts)
-    arguments: Arguments = ["--workspace", lab.workspace, "--url", url]
-    form: Arguments = ["--form", "question-answer", "--dataset", _dataset()]
+    common = f"--workspace {lab.workspace} --url {url}"
+    form = f"--form question-answer --dataset {_dataset()}"
     return [
-        ["annotate", "push", "--project", f"new-{name}", *form, *arguments],
-        ["annotate", "pull", "--project", name, *arguments],
+        f"annotate push --project new-{name} {form} {common}",
+        f"annotate pull --project {name} {common}",
     ]
 
 
-EVERY: tuple[Commands, ...] = (_mine, _clone, _publish, _download, _review, _evaluate, _annotate)
 SENT: dict[Commands, str] = {
     _mine: GITHUB,
     _clone: GITHUB,
@@ -217,22 +210,22 @@ SENT: dict[Commands, str] = {
 }
 
 
-@pytest.fixture(params=EVERY, ids=lambda command: command.__name__.strip("_"))
+@pytest.fixture(params=SENT, ids=lambda command: command.__name__.strip("_"))
 def commands(request: pytest.FixtureRequest) -> Commands:
     chosen: Commands = request.param
     return chosen
 
 
 @pytest.fixture
-def tell(lab: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+def tell(lab: Place, commands: Commands) -> Iterator[object]:
     """Give what runs the commands against a behavior and returns what the server got."""
 
     def run_against(server: Server, behavior: Behavior) -> None:
-        monkeypatch.setenv("GOLDPAN_API_URL", "http://127.0.0.1:9")
-        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+        lab.patch.setenv("GOLDPAN_API_URL", NOWHERE)
+        lab.patch.setenv("HF_ENDPOINT", NOWHERE)
         server.behavior = behavior
-        for arguments in commands(lab, server.url):
-            lab.run(*arguments, monkeypatch=monkeypatch)
+        for line in commands(lab, server.url):
+            lab.run(line)
 
     yield run_against
     lab.check()
@@ -272,96 +265,74 @@ def test_a_redirect_takes_no_secret_along(tell: Tell, where: str) -> None:
             assert not finds(got.bytes, SECRETS), got
 
 
+def rewritten(good: Behavior, changes: Mapping[str, str], links: tuple[str, str]) -> Behavior:
+    """Answer as a good server does, with other addresses in bodies and in headers."""
+
+    def behavior(got: Asked) -> Answer:
+        answer = good(got)
+        body = answer.body
+        for old, new in changes.items():
+            body = body.replace(old.encode(), new.encode())
+        return Answer(answer.status, body, headers_with(answer, *links))
+
+    return behavior
+
+
 @pytest.mark.parametrize("via", daily(["graphql"], ["rest"]))
-def test_what_github_tells_is_mined_without_the_token(
-    lab: Place, via: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_github_tells_is_mined_without_the_token(lab: Place, via: str) -> None:
     with Twin(synthetic_world()) as twin, Server() as server:
-        good = in_front_of(twin.url, b'"title":"', b'"body":"')
-
-        def behavior(got: Asked) -> Answer:
-            answer = good(got)
-            body = answer.body.replace(twin.url.encode(), server.url.encode())
-            return Answer(answer.status, body, headers_with(answer, twin.url, server.url))
-
-        server.behavior = behavior
-        arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
-        code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
+        good, own = in_front_of(twin.url, b'"title":"', b'"body":"'), (twin.url, server.url)
+        server.behavior = rewritten(good, dict([own]), own)
+        line = f"mine --repo {SLUICE} --via {via} --api-url {server.url}"
+        code, output = lab.run(f"{line} --workspace {lab.workspace}")
         assert code == 0, output
-    why = ("why", f"{SLUICE}#1", "--workspace", lab.workspace)
-    assert secrets.HIDDEN in lab.run(*why, monkeypatch=monkeypatch)[1]
+    assert secrets.HIDDEN in lab.run(f"why {SLUICE}#1 --workspace {lab.workspace}")[1]
     lab.check()
 
 
-def test_a_next_page_elsewhere_gets_no_token(lab: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_next_page_elsewhere_gets_no_token(lab: Place) -> None:
     with Twin(synthetic_world()) as twin, Server() as server, Server() as other:
-        good = in_front_of(twin.url)
-
-        def behavior(got: Asked) -> Answer:
-            answer = good(got)
-            return Answer(answer.status, answer.body, headers_with(answer, twin.url, other.url))
-
-        server.behavior = behavior
-        arguments = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
-        code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
+        server.behavior = rewritten(in_front_of(twin.url), {}, (twin.url, other.url))
+        line = f"mine --repo {SLUICE} --via rest --api-url {server.url}"
+        code, output = lab.run(f"{line} --workspace {lab.workspace}")
         assert (code, "another host" in output) == (1, True), output
         assert other.got == []
     lab.check()
 
 
-def test_what_a_model_says_is_kept_without_the_key(
-    lab: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_model_says_is_kept_without_the_key(lab: Place) -> None:
     with OpenAIServer(lambda body: Said(f"No: {OPENAI}"), key=OPENAI) as model:
         for commands in (_review, _evaluate):
-            for arguments in commands(lab, model.url.removesuffix("/v1")):
-                lab.run(*arguments, monkeypatch=monkeypatch)
+            for line in commands(lab, model.url.removesuffix("/v1")):
+                lab.run(line)
         assert len(model.chats) > 3
     lab.check()
 
 
-def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
-    lab: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(lab: Place) -> None:
     with Hub(lab.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
         good = in_front_of(hub.url)
-
-        def behavior(got: Asked) -> Answer:
-            answer = good(got)
-            body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
-            body = body.replace(hub.url.encode(), server.url.encode())
-            return Answer(answer.status, body, headers_with(answer, hub.url, next_pages))
-
-        server.behavior = behavior
-        next_pages = server.url
-        for arguments in _publish(lab, server.url):
-            lab.run(*arguments, monkeypatch=monkeypatch)
+        changes = {f"{hub.url}/lfs/verify": other.url, hub.url: server.url}
+        (line,) = _publish(lab, server.url)
+        server.behavior = rewritten(good, changes, (hub.url, server.url))
+        lab.run(line)
         assert [got.method for got in other.got] == ["POST"]  # verify
-        next_pages = other.url
+        server.behavior = rewritten(good, changes, (hub.url, other.url))
         for path in ("a", "b", "c", "d", "e"):
             hub.add("org/issues", f"{path}.txt", b"text")
-        for arguments in _publish(lab, server.url):
-            lab.run(*arguments, "--overwrite", monkeypatch=monkeypatch)
+        lab.run(f"{line} --overwrite")
         assert "GET" in {got.method for got in other.got}
         for got in other.got:
             assert not finds(got.bytes, SECRETS), got
     lab.check()
 
 
-def test_a_token_that_was_granted_later_is_a_secret_too(
-    lab: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", REFRESH)
+def test_a_token_that_was_granted_later_is_a_secret_too(lab: Place) -> None:
+    lab.patch.setenv("LABEL_STUDIO_API_KEY", REFRESH)
+    granted, refuse = Answer(200, json.dumps({"access": ACCESS}).encode()), echo_json(400)
     with Server() as server:
-        refuse = echo_json(400)
-
-        def behavior(got: Asked) -> Answer:
-            if "token/refresh" in got.target:
-                return Answer(200, json.dumps({"access": ACCESS}).encode())
-            return refuse(got)
-
-        server.behavior = behavior
-        for arguments in _annotate(lab, server.url):
-            lab.run(*arguments, monkeypatch=monkeypatch)
+        server.behavior = lambda got: granted if "token/refresh" in got.target else refuse(got)
+        for line in _annotate(lab, server.url):
+            lab.run(line)
         assert finds(b"\n".join(got.bytes for got in server.got), SECRETS) == [REFRESH, ACCESS]
     lab.check()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
 import subprocess
 import sys
 import tomllib
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,51 +16,20 @@ from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
 from goldpan.workspace.mining import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
-from tests.invoking import typed
-from tests.places import ROOT
 from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-
-@pytest.mark.parametrize(
-    ("texts", "name"),
-    [
-        (
-            "numpy/numpy https://github.com/numpy/numpy https://www.github.com/numpy/numpy/"
-            " https://github.com/numpy/numpy.git git@github.com:numpy/numpy.git"
-            " https://github.com/numpy/numpy/issues/12?q=is%3Aopen#top"
-            " http://ghe.example.org/numpy/numpy/pull/7/files",
-            "numpy/numpy",
-        ),
-        (
-            "numpy a/b/c https://github.com/numpy ../../etc https://gitlab.com/a/b"
-            " git@codeberg.org:a/b.git",
-            None,
-        ),
-    ],
-)
-def test_a_repository_may_be_named_by_any_of_its_addresses(texts: str, name: str | None) -> None:
-    for text in texts.split() if name else ["", *texts.split()]:
-        with nullcontext() if name else pytest.raises(UsageError):
-            assert repository_name(text) == name
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
-def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
-    """Pages whose commands need no other machine run them too, in `test_docs.py`."""
-    text = page.read_text(encoding="utf-8")
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
-        for line in re.findall(r"^\$ ((?:.*\\\n)*.*)", block, re.M):
-            command = re.split(r"[|;>]|&&", line.replace("\\\n", " "))[0]
-            words = [
-                word
-                for word in shlex.split(command, comments=True)
-                if not re.match(r"[A-Z_]+=", word)
-            ]
-            if words[0] == "goldpan" and "--plugin" not in words:  # run by `test_plugins.py`
-                typed(*words[1:])
+def test_a_repository_may_be_named_by_any_of_its_addresses() -> None:
+    web = "https://github.com/numpy/numpy"
+    own = ("https://www.github.com/numpy/numpy/", "http://ghe.example.org/numpy/numpy/pull/7/files")
+    ssh = "git@github.com:numpy/numpy.git"
+    for text in ("numpy/numpy", web, f"{web}.git", f"{web}/issues/12?q=is%3Aopen#top", ssh, *own):
+        assert repository_name(text) == "numpy/numpy"
+    others = ("https://github.com/numpy", "https://gitlab.com/a/b", "git@codeberg.org:a/b.git")
+    for text in ("", "numpy", "a/b/c", "../../etc", *others):
+        with pytest.raises(UsageError):
+            repository_name(text)
 
 
 def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:
@@ -136,24 +102,16 @@ def test_doctor_on_a_bad_network_and_a_bad_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "level", "message"),
-    [
-        ("git version 2.30.1 (Apple Git-130)", "note", "git version 2.30.1 (Apple Git-130)"),
-        (
-            "",
-            "fail",
-            "it does not report its version",
-        ),  # as macOS has it before its tools are there
-    ],
+    ("answer", "level"), [("git version 2.30.1 (Apple Git-130)", "note"), ("", "fail")]
 )
-def test_doctor_reads_the_version_that_git_tells(
-    tmp_path: Path, answer: str, level: str, message: str
-) -> None:
+def test_doctor_reads_the_version_that_git_tells(tmp_path: Path, answer: str, level: str) -> None:
+    """On macOS it tells none before its tools are there."""
     git = tmp_path / "git"
     git.write_text(f'#!/bin/sh\necho "{answer}"\n', encoding="utf-8")
     git.chmod(0o755)
     done = run("doctor", "--json", folder=tmp_path)
     checks = {check["name"]: check for check in json.loads(done.out)}
+    message = answer or "it does not report its version"
     assert (checks["git"]["level"], checks["git"]["message"]) == (level, message)
 
 
@@ -222,14 +180,6 @@ def test_open_names_the_newest_report(tmp_path: Path) -> None:
     sentence(missing, 2, "There is no workspace MISSING")
 
 
-def test_a_mistyped_command_of_a_group_is_told_with_the_nearest(tmp_path: Path) -> None:
-    done = run("evaluate", "runn", folder=tmp_path)
-    assert (done.code, "'evaluate runn' (did you mean run?)" in done.err) == (2, True), done.err
-    assert "no workspace lab" in run("--workspace", "lab", "status", folder=tmp_path).err
-    done = run("--dry-run", "mine", folder=tmp_path)
-    assert "Put the options of a command after it" in done.err
-
-
 def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
     """Goldpan as a library: the host's own `--quiet` and `--json` change nothing."""
     (tmp_path / "goldpan-workspace").mkdir()
@@ -246,42 +196,11 @@ def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
     assert "secret-word" not in done.err
 
 
-def test_a_plugin_is_offered_with_the_command_that_was_given(tmp_path: Path) -> None:
-    done = run("pair", "--rules", "mine", "--repo", "o/n", folder=tmp_path)
-    assert "goldpan --plugin FILE.py pair --rules mine --repo o/n" in " ".join(done.err.split())
-
-
 def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_bytes("# a \u2028form\x0cfeed\x85\r\no/n\r\n\no/m\n../x\n".encode())
     with pytest.raises(UsageError, match=r"names\.txt:5: "):
         named_repositories([], names)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("mine numpy/numpy", "'numpy/numpy' is one word too many. Write --repo numpy/numpy."),
-        ("mine --repo a/b --retries 4", "Set retries in goldpan.toml, in the workspace"),
-        ("filter --patience=3", "Unknown option: --patience. Set patience in goldpan.toml"),
-        (
-            "build crosscode split",
-            "NAME is missing. Run goldpan build crosscode split -h for help.",
-        ),
-        ("help nothing", "There is no command 'nothing'"),
-        ("build qa --source wiki", 'Choose from: "issues", "discussions"'),
-        ("build qa --limit 0", 'Invalid value "0" for --limit. Must be >= 1'),
-        ("why a b", "'b' is one word too many. Run goldpan why -h for help."),
-        ("build qa –limit 3", "'–limit' begins with no hyphen. Write --limit."),
-        ("build qa —limit=3", "'—limit=3' begins with no hyphen. Write --limit=3."),
-        ("build qa --output=", "--output is empty. Give a path, or leave it out."),
-        ("status --workspace=", "--workspace is empty. Give a path, or leave it out."),
-        ("--workspace= status", "--workspace is empty. Give a path, or leave it out."),
-        ("build qa --gold a.csv --gold=", "--gold is empty. Give a path, or leave it out."),
-    ],
-)
-def test_a_mistake_is_told_with_what_helps(tmp_path: Path, words: str, said: str) -> None:
-    sentence(run(*words.split(), folder=tmp_path), 2, said)
 
 
 def test_help_is_a_command_too(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.code.edits.files import apply_patch_files
-from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.provenance import stored_rows
+from tests.backups import issue, pull
 from tests.git_repositories import Odd, Repository
 from tests.invoking import invoke
 
@@ -56,24 +56,11 @@ def commit(repository: Repository, files: dict[bytes, Any], *parents: str, ref: 
     return repository.commit({b"README.md": b"x\n", **tree}, *parents, ref=ref)
 
 
-def entry(kind: str, number: int, events: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
-    person = {"login": "ann", "id": 1, "type": "User"}
-    at = "2024-01-05T00:00:00Z"
-    about = {
-        "number": number,
-        "title": f"Wrong number {number}",
-        "state": "closed",
-        "user": person,
-        "author_association": "MEMBER",
-        "labels": [],
-        "comments": 0,
-        "created_at": "2024-01-01T00:00:00Z",
-        "updated_at": at,
-        "closed_at": at,
-        "body": f"When I call the function {number} it gives a wrong number.",
-        **facts,
-    }
-    return {"type": kind, kind: about, "events": events, "comments": []}
+def entry(kind: str, number: int, *events: Any, **facts: Any) -> dict[str, Any]:
+    made = issue() if kind == "issue" else pull()
+    text = f"When I call the function {number} it gives a wrong number."
+    about = {"number": number, "title": f"Wrong number {number}", "body": text, "comments": 0}
+    return {"type": kind, kind: {**made[kind], **about, **facts}, "events": events, "comments": []}
 
 
 @pytest.fixture(scope="module")
@@ -83,25 +70,20 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     about = {"full_name": "o/n", "default_branch": "main", "license": {"spdx_id": "MIT"}}
     entries = []
     for number, (before, after) in enumerate([*_CHANGES.values(), *_NEVER.values()], 1):
-        issue, pull = 2 * number, 2 * number + 1
-        base = commit(repository, before, ref=f"refs/heads/base{pull}")
-        head = commit(repository, after, base, ref=f"refs/pull/{pull}/head")
+        bug, fix = 2 * number, 2 * number + 1
+        base = commit(repository, before, ref=f"refs/heads/base{fix}")
+        head = commit(repository, after, base, ref=f"refs/pull/{fix}/head")
         merge = commit(repository, after, base, head, ref="refs/heads/main")
-        entries.append(entry("issue", issue, [], state_reason="completed"))
-        facts = {"merged": True, "merged_at": "2024-01-05T00:00:00Z", "merge_commit_sha": merge}
         sides = {
             "base": {"ref": "main", "sha": base, "repo": about},
-            "head": {"ref": f"pr{pull}", "sha": head, "repo": {"full_name": "o/n"}},
+            "head": {"ref": f"pr{fix}", "sha": head, "repo": {"full_name": "o/n"}},
         }
         counts = {"changed_files": 1, "commits": 1, "review_comments": 0}
-        source = {"number": pull, "repository": {"full_name": "o/n"}, "pull_request": {}}
-        reference = {
-            "event": "cross-referenced",
-            "created_at": "2024-01-02T00:00:00Z",
-            "source": {"type": "issue", "issue": source},
-        }
-        entries[-1]["events"] = [reference]
-        entries.append(entry("pull", pull, [], body=f"Fixes #{issue}", **facts, **sides, **counts))
+        source = {"number": fix, "repository": {"full_name": "o/n"}, "pull_request": {}}
+        mention = {"event": "cross-referenced", "source": {"type": "issue", "issue": source}}
+        entries.append(entry("issue", bug, {**mention, "created_at": "2024-03-02T10:00:00Z"}))
+        facts = {"body": f"Fixes #{bug}", "merge_commit_sha": merge, "merged": True}
+        entries.append(entry("pull", fix, **facts, **sides, **counts))
     (folder / "backup.jsonl").write_text("".join(json.dumps(one) + "\n" for one in entries))
     (folder / "lenient.toml").write_text('decide = ["merged"]\n')
     profile = ("--profile", folder / "lenient.toml")
@@ -114,11 +96,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     ):
         done = invoke(*map(str, command), "--workspace", str(folder / "ws"))
         assert done.exit_code in (0, 3), done.output
-    built = [
-        row
-        for path in shard_paths(folder / "ws/datasets/code-edit")
-        for row in pq.read_table(path).to_pylist()
-    ]
+    built = list(stored_rows(folder / "ws/datasets/code-edit"))
     assert {row["path"] for row in built} == _CHANGES.keys()
     return built
 

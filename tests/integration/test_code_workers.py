@@ -20,18 +20,6 @@ EASY = FilePair(b"a = 1\n", b"a = 2\n", "a.py")
 HARD = FilePair(b"a = 1\n", b"(" * 400_000, "a.py")
 
 
-def test_verdicts_come_in_order_and_are_those_of_one_process() -> None:
-    pairs = [
-        FilePair(b"a = %d\n" % number, b"a = %d  # x\n" % (number // 2), path)
-        for number in range(40)
-        for path in ("a.py", "a.md", "a.c", "a.hs")
-    ]
-    expected = [compare(pair.before, pair.after, pair.path) for pair in pairs]
-    assert len({verdict.keep for verdict in expected}) == 3
-    for number in (1, 3):
-        assert list(compare_all(pairs, workers=number)) == expected
-
-
 def test_a_hard_pair_is_given_up_and_the_rest_goes_on() -> None:
     pairs = [EASY, HARD, EASY, EASY, HARD, EASY]
     verdicts = list(compare_all(pairs, workers=2, timeout=0.5))
@@ -74,15 +62,6 @@ def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
     assert len(workers()) == 2
     verdicts.close()  # type: ignore[attr-defined]
     assert workers() == []
-
-
-def test_no_process_where_nothing_is_read() -> None:
-    pairs = (FilePair(b"a", b"b", "a.md") for _ in range(5_000))
-    verdicts = compare_all(pairs)
-    assert next(verdicts).reason == "unknown-language"
-    assert workers() == []
-    assert sum(1 for _ in verdicts) == 4_999
-    assert list(compare_all([])) == []
 
 
 def test_a_failure_of_the_reader_ends_the_processes() -> None:
@@ -185,3 +164,22 @@ def test_hostile_texts_are_stripped_in_linear_time(piece: bytes) -> None:
     for lexis in {language.lexis for language in LANGUAGES if language.lexis}:
         strip(text, lexis)
     assert time.process_time() - start < 3
+
+
+def test_verdicts_come_in_order_and_are_those_of_one_process() -> None:
+    pairs = [
+        FilePair(b"a = %d\n" % number, b"a = %d  # x\n" % (number // 2), path)
+        for number in range(40)
+        for path in ("a.py", "a.md", "a.c", "a.hs")
+    ]
+    expected = [compare(pair.before, pair.after, pair.path) for pair in pairs]
+    assert len({verdict.keep for verdict in expected}) == 3
+    for number in (1, 3):
+        assert list(compare_all(pairs, workers=number)) == expected
+
+
+def test_no_process_where_nothing_is_read() -> None:
+    verdicts = compare_all(FilePair(b"a", b"b", "a.md") for _ in range(5_000))
+    assert next(verdicts).reason == "unknown-language"
+    assert workers() == []
+    assert sum(1 for _ in verdicts) == 4_999

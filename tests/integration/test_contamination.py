@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.compare.contamination import ContaminationResult, find_contamination
 from goldpan.datasets.examples import CODE_EDIT, QA
+from goldpan.datasets.table_files import write_rows
 from tests.examples import example, write
 from tests.program import goldpan
 
@@ -138,17 +138,10 @@ def test_every_form_of_input_says_the_same(tmp_path: Path, form: str) -> None:
         {name: item[name] for name in ("id", "repo", "issue", "title", "body")} for item in bench
     ]
     path = tmp_path / f"bench.{form}"
-    if form == "parquet":
-        pq.write_table(pa.Table.from_pylist(plain), path)
-    elif form == "csv":
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(plain[0]))
-            writer.writeheader()
-            writer.writerows(plain)
-    elif form == "jsonl":
-        lines(path, plain)
-    else:
+    if form == "dataset":
         path = write(tmp_path / "bench", QA, bench).directory
+    else:
+        write_rows(pa.Table.from_pylist(plain).to_reader(), path)
     result = find_contamination(made, [path])
     named = [hit for hit in result.evidence if hit.kind in ("issue", "exact")]
     assert [(hit.id, hit.kind, hit.item) for hit in named] == [
@@ -166,17 +159,12 @@ def test_numbers_of_pandas_are_whole(tmp_path: Path) -> None:
     result = find_contamination(made, [others])
     assert [(hit.id, hit.kind) for hit in result.evidence] == [("qa:o/n#5", "issue")]
     others.write_text("repo,issue,text\no/n,2.0,short\no/n,,short\n")
-    (made_of_floats,) = [find_contamination(others, [others])]
-    assert made_of_floats.contaminated == 1
+    assert find_contamination(others, [others]).contaminated == 1
 
 
 def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     made = write(tmp_path, QA, [row(1)]).directory
     bench = lines(tmp_path / "bench.jsonl", BENCH)
-    with pytest.raises(UsageError, match="does not exist"):
-        find_contamination(made, [tmp_path / "gone.jsonl"])
-    with pytest.raises(UsageError, match="is empty"):
-        find_contamination(made, [lines(tmp_path / "empty.jsonl", [])])
     with pytest.raises(UsageError, match="no column 'words'"):
         find_contamination(made, [bench], columns=["words"])
     with pytest.raises(UsageError, match="holds no dataset"):

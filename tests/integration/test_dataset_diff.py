@@ -10,15 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from goldpan.builders.build import build
 from goldpan.builders.request import BuildRequest
-from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.compare.diff import DiffResult, changelog, compare_versions
-from goldpan.datasets.examples import CODE_EDIT, QA
+from goldpan.datasets.examples import QA
 from goldpan.datasets.manifest import Written
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.pipeline import run_filters
@@ -91,11 +89,7 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
             replace(source, mined_until=datetime(2024, 6, 2, tzinfo=UTC), rules="faun-eval"),
             replace(source, repo="p/q"),
         ),
-        profile={
-            "name": "mine",
-            "decide": ["bots", "language"],
-            "settings": {"bots": {"least": 2}},
-        },
+        profile={"name": "m", "decide": ["bots", "language"], "settings": {"bots": {"least": 2}}},
         digests={"bots": "f" * 16},
     )
     before = replace(PROVENANCE, profile={**PROVENANCE.profile, "settings": {"bots": {}}})
@@ -150,9 +144,8 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
     assert not any("since" in cause.what for cause in diff.causes)
     assert make(workspace, '["external-check"]', "one", since=older) == newer
     assert (newer.directory / "README.md").read_text() == card
-    make(
-        workspace, '["external-check"]', "one", since=newer.directory
-    )  # it may be the one that is replaced
+    # It may be the one that is replaced.
+    make(workspace, '["external-check"]', "one", since=newer.directory)
     assert "0 added, 0 removed" in (newer.directory / "README.md").read_text()
 
 
@@ -163,15 +156,6 @@ def test_the_changelog_escapes_what_came_from_github(tmp_path: Path) -> None:
     assert "<b>" not in section
     assert "\n# head" not in section
     assert "&lt;b&gt;" in section
-
-
-def test_what_is_no_other_version_is_refused(tmp_path: Path) -> None:
-    qa = write(tmp_path / "a", QA, examples(QA, 2)).directory
-    edit = write(tmp_path / "b", CODE_EDIT, examples(CODE_EDIT, 2)).directory
-    with pytest.raises(UsageError, match=r"a dataset of qa, and .* of code-edit"):
-        compare_versions(qa, edit)
-    with pytest.raises(DatasetError, match="holds no provenance"):
-        compare_versions(tmp_path, qa)
 
 
 def test_the_command_prints_writes_and_speaks_json(tmp_path: Path) -> None:

@@ -48,12 +48,9 @@ from tests.verifying import needs_isolation
 TOKEN = "token-of-a-test"
 OFFLINE = {"GITHUB_TOKEN": TOKEN, "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_OFFLINE": "1"}
 ELSEWHERE = {
-    "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
     "docs/filtering.md": "a model: tests/servers/test_review_llama.py",
-    "docs/guide.md": "tests/integration/test_docs.py",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
-    "docs/python.md": "tests/integration/test_docs.py",
     "docs/tutorial.md": "tests/integration/test_docs.py",
 }
 """Where a page is followed that is not walked here, and what it needs."""

@@ -78,18 +78,17 @@ def test_thoughts_and_tokens_that_nobody_counts_are_told() -> None:
     assert findings["Tokens"].level == "note"
 
 
+def refuses(body: Body) -> Said | Fault:
+    if "response_format" in body:
+        return Fault(400, "unsupported", "response_format is not supported")
+    return obeys(body)
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (lambda _: Said("Hello"), "not followed: it says Hello"),
-        (
-            lambda body: (
-                Fault(400, "unsupported", "response_format is not supported")
-                if "response_format" in body
-                else obeys(body)
-            ),
-            "not supported: the answer format is described in words",
-        ),
+        (refuses, "not supported: the answer format is described in words"),
     ],
 )
 def test_a_schema_that_is_ignored_or_refused_is_told(model: Any, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,9 @@ def test_the_answer_of_another_model_does_not_count(tmp_path: Path) -> None:
         assert "llama-3-8b answered for judge" in str(done)
         assert review(lab, server, answers_as="llama-3-8b").keep == {"question-answer": 3}
         assert review(lab, server, answers_as="any").complete
+        for seed, model in enumerate((None, "judge-2026-01-01"), 1):
+            server.model = partial(kept, model=model)
+            assert review(lab, server, seed=seed).complete
         before = len(server.chats)
         server.model = lambda _: says({"content": "bug"}, model="llama-3-8b")
         with pytest.raises(UnansweredError, match="llama-3-8b answered for judge"):
@@ -88,12 +92,6 @@ def test_the_answer_of_another_model_does_not_count(tmp_path: Path) -> None:
         done_run = ask(tmp_path / "runs", issues(3), server, answers_as="any")
         assert set(answers(done_run).values()) == {"bug"}
         assert len(server.chats) == before + 6
-
-
-@pytest.mark.parametrize("model", [None, "judge-2026-01-01"])
-def test_an_answer_without_a_name_or_with_a_date_counts(tmp_path: Path, model: str | None) -> None:
-    with OpenAIServer(lambda body: kept(body, model=model)) as server:
-        assert review(workspace(tmp_path), server).complete
 
 
 def test_a_context_that_is_cut_in_silence_is_no_answer(tmp_path: Path) -> None:
@@ -249,10 +247,8 @@ def test_a_text_that_a_provider_flags_stops_no_other(tmp_path: Path) -> None:
 
 
 def test_the_words_of_a_refusal_are_told(tmp_path: Path) -> None:
-    with (
-        OpenAIServer(lambda _: Answer(404, {"error": "model 'judge' not found"})) as server,
-        pytest.raises(EndpointError, match="model 'judge' not found"),
-    ):
+    refused = Answer(404, {"error": "model 'judge' not found"})
+    with OpenAIServer(lambda _: refused) as server, pytest.raises(EndpointError, match="'judge' n"):
         review(workspace(tmp_path), server)
 
 
@@ -266,11 +262,6 @@ def test_events_end_at_line_ends_alone(sign: str) -> None:
     delta = json.dumps({"choices": [{"delta": {"content": f"a{sign}b"}}]}, ensure_ascii=False)
     body = f"data: {delta}\r\n\r\ndata: [DONE]\r\n\r\n".encode()
     assert understand(ModelReply(200, body), str).answer == f"a{sign}b"
-
-
-def test_half_a_character_loses_no_reply() -> None:
-    body = b'{"choices": [{"message": {"content": "\\ud83d bug"}}]}'
-    assert understand(ModelReply(200, body), str).answer == "? bug"
 
 
 def test_a_reply_that_llama_cpp_calls_broken_is_malformed_and_not_asked_for_again(
@@ -292,14 +283,6 @@ def test_a_reply_that_llama_cpp_calls_broken_is_malformed_and_not_asked_for_agai
         assert asked == 4, "once more, with what was wrong"
         assert review(lab, server, retries=0).sent == 0
         assert len(server.chats) == asked
-
-
-def test_an_endpoint_that_counts_no_tokens_is_told(tmp_path: Path) -> None:
-    with OpenAIServer(lambda body: kept(body, tokens=None)) as server:
-        done = review(workspace(tmp_path), server)
-    assert done.usage.estimated
-    assert done.usage.input > 300
-    assert "estimated" in str(done)
 
 
 def dies_after(count: int) -> Callable[[Body], Any]:

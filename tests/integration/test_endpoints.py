@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from goldpan.annotation.review.run import ReviewResult
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.model import UnansweredError
 from goldpan.llm.exchange import EndpointError
@@ -199,10 +198,6 @@ def test_what_is_named_as_a_mistake_is_not_left_out(tmp_path: Path, message: str
     assert message in next(iter(done.failed))
 
 
-def printed(done: ReviewResult) -> str:
-    return str(done)
-
-
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_review_that_nobody_answered_ends_with_3_and_says_why(tmp_path: Path, name: str) -> None:
     lab = workspace(tmp_path)
@@ -214,8 +209,8 @@ def test_a_review_that_nobody_answered_ends_with_3_and_says_why(tmp_path: Path, 
         if isinstance(body, dict) and "error" in body:
             told = body["error"]
             words = told["message"] if isinstance(told, dict) else told
-        assert words in printed(done)
-        assert "check --base-url, --model" in printed(done)
+        assert words in str(done)
+        assert "check --base-url, --model" in str(done)
         server.model = keeps
         assert review(lab, server).keep == {"question-answer": 3}
 
@@ -242,7 +237,7 @@ def test_a_review_in_which_all_is_refused_or_empty_ends_with_3(
         lab = workspace(tmp_path)
         done = review(lab, server)
         assert (done.exit_code, done.reasons) == (3, {reason: 3})
-        assert "no answer, 3 times" in printed(done)
+        assert "no answer, 3 times" in str(done)
     assert rows(lab)[1]["keep"] is None
 
 
@@ -317,18 +312,14 @@ def test_an_endpoint_that_counts_no_tokens_does_not_exceed_the_limit(
 
     lab = workspace(tmp_path, 12)
     with OpenAIServer(model) as server:
-        asked: dict[str, Any] = {
-            "prices": prices,
-            "max_cost": 6.0 if batch else 12.0,
-            "batch": batch,
-            "batch_requests": 1,
-        }
+        asked: dict[str, Any] = {"max_cost": 6.0 if batch else 12.0, "batch": batch}
+        asked |= {"prices": prices, "batch_requests": 1}
         done = review(lab, server, **asked)
         assert done.exit_code == 3
         assert 0 < done.sent < 12
         assert 1 < done.cost <= asked["max_cost"]
         assert done.usage.estimated
-        assert "estimated: the endpoint reports none" in printed(done)
+        assert "estimated: the endpoint reports none" in str(done)
         again = review(lab, server, **asked)
         assert again.estimate.cost_before == pytest.approx(done.cost)
         assert again.sent <= 1

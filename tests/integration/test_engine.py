@@ -58,21 +58,16 @@ def test_failures_for_people_name_the_unit(engine: Engine) -> None:
 def test_other_failures_name_the_unit_and_the_cause(engine: Engine) -> None:
     with pytest.raises(UnitError, match=r"^3: ZeroDivisionError: ") as caught:
         list(engine.map(break_three, range(10)))
-    assert "break_three" in str(caught.value.__cause__) or isinstance(
-        caught.value.__cause__, ZeroDivisionError
-    )
+    cause = caught.value.__cause__
+    assert isinstance(cause, ZeroDivisionError) or "break_three" in str(cause)
 
 
-def test_several_processes_work() -> None:
-    with open_engine(Execution(workers=2)) as engine:
-        processes = set(engine.map(process_of, range(30)))
-    assert len(processes) == 2
-    assert os.getpid() not in processes
-
-
-def test_one_process_is_this_one() -> None:
+def test_as_many_processes_work_as_were_asked_for() -> None:
     with open_engine(Execution(workers=1)) as engine:
         assert set(engine.map(process_of, range(2))) == {os.getpid()}
+    with open_engine(Execution(workers=2)) as engine:
+        processes = set(engine.map(process_of, range(30)))
+    assert len(processes - {os.getpid()}) == 2
 
 
 def test_a_process_that_is_killed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,8 @@ from tests.invoking import Invoked, invoke
 pytest.importorskip("scipy")
 
 
-def _words(arguments: Sequence[object]) -> list[str]:
-    """Return the words of a command; comparing is one of `evaluate`."""
-    words = [str(argument) for argument in arguments]
-    return ["evaluate", *words] if words[0] == "compare" else words
-
-
 def run(*arguments: object) -> Invoked:
-    return invoke(*_words(arguments))
+    return invoke("evaluate", *map(str, arguments))
 
 
 def run_json(*arguments: object) -> dict[str, Any]:
@@ -54,11 +47,8 @@ def test_json_holds_the_whole_comparison(root: Path) -> None:
     )
     assert result["comparison"]["test"]["alpha"] == 0.01
     assert result["comparison"]["test"]["approach"] == "frequentist"
-    assert {standing["model"] for standing in result["comparison"]["standings"]} == {
-        "good",
-        "near",
-        "bad",
-    }
+    standings = result["comparison"]["standings"]
+    assert {standing["model"] for standing in standings} == {"good", "near", "bad"}
     assert all(Path(path).is_dir() for model in result["facts"]["models"] for path in model["runs"])
     assert result["not_compared"] is None
     arguments = ("compare", "--workspace", root, "--approach", "bayesian")
@@ -74,14 +64,6 @@ def test_methods_by_name_do_not_say_better(root: Path) -> None:
         assert done.exit_code == 0
         assert "is better than" not in " ".join(done.stdout.split())
         assert "declares equal models different in" in " ".join(done.stdout.split()), approach
-
-
-def test_both_questions_are_answered_in_json(root: Path) -> None:
-    result = run_json("compare", "--workspace", root)
-    assert result["comparison"]["test"]["question"] == "new rows"
-    assert result["new_tasks"]["test"]["question"] == "new tasks"
-    for pair in result["comparison"]["pairs"]:
-        assert pair["low"] <= pair["difference"] <= pair["high"]
 
 
 def test_runs_are_chosen_by_task_suite_model_and_protocol(root: Path) -> None:
@@ -113,7 +95,8 @@ _FILES = {"output": "html", "latex": "tex"}
         (("--latex", "x.pdf"), "does not end in .tex"),
         (("--approach", "fisher"), 'Invalid value "fisher" for --approach'),
         (("--suite", "nobody"), "no suite 'nobody'"),
-        (("--model", "goood"), "for the model 'goood'"),
+        (("--model", "goood"), "did you mean good?"),
+        (("--task", "sentimnt"), "did you mean sentiment?"),
         (("--protocol", "none"), "for the protocol 'none'"),
         (("--task", "qa"), "for the task 'qa'"),
         (("--alpha", "2"), "alpha is 2"),
@@ -122,7 +105,6 @@ _FILES = {"output": "html", "latex": "tex"}
 )
 def test_what_cannot_be_done_is_named(root: Path, arguments: tuple[str, ...], problem: str) -> None:
     done = run("compare", "--workspace", root, *arguments)
-    assert done.exit_code != 0
     assert done.exit_code in (1, 2)
     assert problem in done.stderr
 
@@ -175,15 +157,6 @@ def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
     assert "holds no repository" in invoke("report", "--workspace", tmp_path).stderr
     done = invoke("report", "--runs", "--workspace", tmp_path)
     assert "holds no finished run" in done.stderr
-
-
-def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
-    add_run(WorkspaceLayout(tmp_path), two_labels(), "alone", 0.9)
-    task = two_labels().task.name
-    typo = run("compare", "--workspace", tmp_path, "--task", task + "s")
-    assert f"did you mean {task}?" in typo.stderr
-    typo = run("compare", "--workspace", tmp_path, "--model", "alon")
-    assert "did you mean alone?" in typo.stderr
 
 
 def test_one_model_still_makes_a_page(tmp_path: Path) -> None:

@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.model import catalog, find_model
-from goldpan.evaluation.models.features import Documents
-from goldpan.evaluation.models.linear import best_threshold
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
     labeled,
@@ -123,15 +119,6 @@ def _placed(table: pa.Table) -> pa.Table:
     return replaced(table, repo=["octo/gem"] * len(table), document=documents, position=positions)
 
 
-def test_what_stands_around_a_text() -> None:
-    task = find_task("nlbse23_java_usage")
-    table = _placed(rows(task, [(text, task.label_names[0]) for text in "abcd"]))
-    documents = Documents(table)
-    around = documents.around(table.slice(1, 1))[0]
-    assert (around.document, around.before, around.after) == ("Class0", "a", "")
-    assert (around.position, around.size) == (1, 2)
-
-
 def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
     data = rows_of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
     for name in CLASSICAL:
@@ -146,25 +133,6 @@ def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
             find_model("tfidf-lr", {"folds": folds})
     with pytest.raises(UsageError, match="timeout of the model prompted cannot be 'nan'"):
         find_model("prompted", {"model": "m", "timeout": "nan"})
-
-
-def test_every_model_is_described() -> None:
-    assert all(entry.about.endswith(".") for entry in catalog().values())
-
-
-@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))
-def test_no_threshold_is_better(pairs: list[tuple[int, bool]]) -> None:
-    values = np.array([float(score) for score, _ in pairs])
-    truths = np.array([label for _, label in pairs])
-
-    def f1(threshold: float) -> float:
-        answers = values > threshold
-        hits = int((answers & truths).sum())
-        return 2 * hits / max(1, int(answers.sum() + truths.sum()))
-
-    threshold, value = best_threshold(values, truths)
-    assert value == pytest.approx(f1(threshold))
-    assert all(f1(threshold) <= value + 1e-9 for threshold in np.arange(-6, 6, 0.25))
 
 
 @pytest.mark.parametrize("name", CLASSICAL)

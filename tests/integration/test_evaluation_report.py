@@ -9,21 +9,20 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
-from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.compare.compare import compare_runs
-from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.record import read_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import make_report, report_comparison
+from goldpan.report.compared import latex_tables, latex_text, make_report, paper_tables
 from goldpan.report.document import (
     Content,
     Fold,
@@ -123,20 +122,14 @@ def test_a_report_begins_with_a_picture_and_three_sentences(report: Report) -> N
 
 
 def test_the_steps_of_ecser_say_what_they_lack(report: Report) -> None:
-    (steps, *_) = parts(section(report, "ecser").content)
-    assert isinstance(steps, Fold)
-    (table,) = steps.content
-    assert isinstance(table, ReportTable)
-    assert [row[0] for row in table.rows] == [f"S{number}" for number in range(1, 11)]
-    skipped = [row[0] for row in table.rows if str(row[2]).startswith("skipped")]
+    content = parts(section(report, "ecser").content)
+    steps, counts, *_ = (block for block in content if isinstance(block, ReportTable))
+    assert [row[0] for row in steps.rows] == [f"S{number}" for number in range(1, 11)]
+    skipped = [row[0] for row in steps.rows if str(row[2]).startswith("skipped")]
     assert skipped == ["S3", "S4"]
-
-
-def test_ties_are_shown_as_ties(report: Report) -> None:
-    ranking = tables(report, "ranking")["Ranking by macro_f1"]
-    places = {row[1]: row[0] for row in ranking.rows}
-    assert places == {"good": "1–2", "near": "1–2", "bad": "3"}
-    assert all(re.fullmatch(r"0\.\d+ \[0\.\d+, [01]\.\d+\]", str(row[2])) for row in ranking.rows)
+    assert ("TP" in counts.columns, len(counts.rows)) == (True, 42)
+    curves = next(block for block in content if isinstance(block, Picture))
+    assert curves.title.startswith("ROC and precision-recall of bug, bug_issue")
 
 
 def test_intervals_of_means_are_narrower_than_those_of_tasks(six: WorkspaceLayout) -> None:
@@ -154,31 +147,21 @@ def test_intervals_of_means_are_narrower_than_those_of_tasks(six: WorkspaceLayou
         assert math.hypot(*above) < 6 * (standing.high - standing.mean) < math.fsum(above)
 
 
-def test_scores_stand_by_task_with_the_best_marked(report: Report) -> None:
-    table = tables(report, "ranking")["macro_f1 on each task"]
-    assert len(table.rows) == 7
-    assert {row for row, _ in table.strong} == set(range(6))
-    assert all(column > 0 for _, column in table.strong)
-    assert re.fullmatch(r"0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", str(table.rows[0][1]))
-    metrics = tables(report, "ranking")["Metrics of bug_issue"]
-    assert metrics.columns == ("model", "macro_f1", "accuracy", "f1", "mcc")
-
-
-def test_every_pair_has_its_test_and_how_often_it_errs(report: Report) -> None:
-    table = tables(report, "pairs")["Every pair, new rows"]
-    assert len(table.rows) == 3
-    assert "declares equal models different in" in table.note
-    assert "Every pair, new tasks" in tables(report, "pairs")
-
-
-def test_counts_and_curves_are_there(report: Report) -> None:
-    content = parts(section(report, "ecser").content)
-    (counts,) = [
-        block for block in content if isinstance(block, ReportTable) and "TP" in block.columns
-    ]
-    assert len(counts.rows) == 42
-    pictures = [block for block in content if isinstance(block, Picture)]
-    assert pictures[0].title.startswith("ROC and precision-recall of bug, bug_issue")
+def test_ranks_scores_and_pairs_are_tables(report: Report) -> None:
+    ranking = tables(report, "ranking")
+    ranked = ranking["Ranking by macro_f1"].rows
+    assert {row[1]: row[0] for row in ranked} == {"good": "1–2", "near": "1–2", "bad": "3"}
+    scored = ranking["macro_f1 on each task"]
+    assert len(scored.rows) == 7
+    assert {row for row, _ in scored.strong} == set(range(6)), "the best is marked"
+    interval = r"0\.\d+ \[0\.\d+, [01]\.\d+\]"
+    assert re.fullmatch(interval, str(ranked[0][2]))
+    assert re.fullmatch(interval, str(scored.rows[0][1]))
+    columns = ("model", "macro_f1", "accuracy", "f1", "mcc")
+    assert ranking["Metrics of bug_issue"].columns == columns
+    pairs = tables(report, "pairs")
+    assert "declares equal models different in" in pairs["Every pair, new rows"].note
+    assert "Every pair, new tasks" in pairs
 
 
 def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
@@ -284,21 +267,6 @@ def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
     assert any("Early stopping" in warning for warning in report.warnings)
 
 
-def test_cost_stands_against_score(report: Report) -> None:
-    assert [row[0] for row in tables(report, "cost")["Costs"].rows][-1] == "bad"
-
-
-@pytest.mark.nightly
-def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path) -> None:
-    made = []
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        page, latex = tmp_path / name / "r.html", tmp_path / name / "r.tex"
-        written = report_comparison(six, compared(six), load_tasks(), page, latex).files
-        made.append([file.read_bytes() for file in written])
-    assert made[0] == made[1]
-
-
 def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     pages = {}
     for name, text in (("plain", "A plain text."), ("hostile", HOSTILE)):
@@ -309,23 +277,9 @@ def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     plain, hostile = (Reader(page) for page in pages.values())
     assert set(hostile.tags) == set(plain.tags)
     assert {name for name, _ in hostile.attributes} == {name for name, _ in plain.attributes}
-    assert not {"script", "iframe", "object", "link", "base"} & set(hostile.tags)
-    images = [value for name, value in hostile.attributes if name == "src"]
-    assert images
-    assert all((image or "").startswith("data:image/svg+xml;base64,") for image in images)
-    assert hostile.tags.count("style") == 1
-    assert not [name for name, _ in hostile.attributes if name.startswith("on") or name == "style"]
     assert all(link.startswith("#") for link in hostile.links)
     assert "<script>" in hostile.text
     assert not set("\u202e\u200b\x1b\x07\U000e0041") & set(pages["hostile"])
-
-
-def test_pictures_load_nothing(report: Report) -> None:
-    page = evaluation_page(report)
-    assert "img-src data:" in page
-    assert "<svg" not in page
-    assert report.picture is not None
-    assert not re.search(r"(href|src)=.(?!#)|url[(](?!#)", report.picture.svg)
 
 
 def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
@@ -368,9 +322,9 @@ def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
     runs = read_runs(workspace)
     assert len(runs) == 45
     report = make_report(workspace, compare_runs(runs, runs, {}, ComparisonQuestion()), {})
-    assert len(evaluation_page(report)) < 1_500_000
-    assert "model-044" in evaluation_page(report)
-    assert pq.read_table(runs[0].directory / "predictions.parquet").num_rows == 20
+    page = evaluation_page(report)
+    assert len(page) < 1_500_000
+    assert "model-044" in page
 
 
 def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path: Path) -> None:
@@ -395,3 +349,49 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     assert (cells["exact match"], cells["separation"]) == (0.25, 0.5)
     predictions.write_bytes(b"others")
     assert read_resolved(predictions.parent) is None
+
+
+pytest.importorskip("scipy")
+EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
+    lab = WorkspaceLayout(tmp_path_factory.mktemp("tables"))
+    six_tasks(lab, 3)
+    for depth in ("1", EVIL):
+        add_run(lab, two_labels("bug_issue"), "tree", 0.8, depth=depth)
+    return lab
+
+
+@pytest.fixture(scope="module")
+def result(workspace: WorkspaceLayout) -> ComparisonResult:
+    return compared(workspace)
+
+
+def test_latex_has_whole_tables(result: ComparisonResult) -> None:
+    text = latex_tables(paper_tables(result))
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") >= 4
+    assert r"\bottomrule" in text
+    assert len(set(re.findall(r"\\label\{([^}]*)\}", text))) == text.count(r"\label")
+    for head, body in re.findall(
+        r"\\begin\{longtable\}\{(\w+)\}.*?\\endlastfoot(.*?)\\end\{longtable\}", text, re.S
+    ):
+        for row in body.split(r"\\")[:-1]:
+            assert len(re.findall(r"(?<!\\)&", row)) == len(head) - 1
+    assert r"1--2 & " in text
+    assert re.search(r"\\textbf\{0\.\d{3}", text)
+
+
+def test_latex_prints_hostile_names_as_they_are() -> None:
+    escaped = latex_text(EVIL)
+    assert r"a\_b\textbar{}c \& d\% \$x\$ \#1 \{y\}" in escaped
+    assert r"\textbackslash{}input\{/etc" in escaped
+    assert latex_text("[x]") == "{[}x]"
+    assert latex_text("\u202e") == "$\\langle$U+202E$\\rangle$"
+
+
+def test_latex_of_real_names_closes_what_it_opens(result: ComparisonResult) -> None:
+    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(result)))
+    assert text.count("{") == text.count("}")
+    assert r"\input" not in text

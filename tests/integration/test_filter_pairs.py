@@ -135,15 +135,10 @@ def test_an_issue_closed_long_before_or_after_the_merge(tmp_path: Path) -> None:
         comment(8, "Solved by #18", "dora", created_at=NOON + delays[8]),
         comment(9, "Is #19 for this?", "bob", created_at=NOON + delays[9]),
     ]
+    common = {"signal": "mention", "repo": REPO, "target_repo": REPO}
     mentions = [
-        {
-            "signal": "mention",
-            "repo": REPO,
-            "number": row["number"],
-            "target_repo": REPO,
-            "target_number": 10 + row["number"],
-            "evidence": {"where": "comment", "source_id": str(row["comment_id"])},
-        }
+        {"number": row["number"], "target_number": 10 + row["number"], **common}
+        | {"evidence": {"where": "comment", "source_id": str(row["comment_id"])}}
         for row in said
     ]
     workspace = build(tmp_path, entries, said, pairs=pairs, references=mentions)
@@ -235,19 +230,12 @@ def test_paths_of_tests_are_told_by_words_and_in_the_paper_by_letters() -> None:
 
 
 def test_suffix(tmp_path: Path) -> None:
-    paths = {
-        11: ["src/box.c"],
-        12: ["docs/box.md"],
-        13: ["tests/box.c"],
-        14: ["src/latest.py"],
-        15: ["src/box.c", "README.md"],
-        16: [],
-        17: [".github/workflows/test.yml", "a/Makefile"],
-        18: ["Box.JAVA"],
-        19: ["\u202e/x\n.py"],
-        20: ["src/query.sql"],
-    }
-    files = [file(number, path) for number, some in paths.items() for path in some]
+    paths = [
+        *(["src/box.c"], ["docs/box.md"], ["tests/box.c"], ["src/latest.py"]),
+        *(["src/box.c", "README.md"], [], [".github/workflows/test.yml", "a/Makefile"]),
+        *(["Box.JAVA"], ["\u202e/x\n.py"], ["src/query.sql"]),
+    ]
+    files = [file(number, path) for number, some in enumerate(paths, 11) for path in some]
     files += [file(21, "docs/seen.md"), file(22, "src/seen.c")]
     entries = [*map(issue, range(1, 14)), *map(pull, range(11, 23))]
     pairs = [*(pair(n - 10, n) for n in range(11, 23)), pair(13, 1, pull_repo=ELSEWHERE)]

@@ -9,10 +9,8 @@ import orjson
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.record import read_runs
 from tests.comparing import two_labels, write_rows
-from tests.evaluating import ran, requirements
 from tests.finetuning import QUICK
 from tests.invoking import invoke
 from tests.tiny_models import tiny
@@ -42,12 +40,7 @@ def test_fine_tunes_two_models_and_repeats_neither(root: Path) -> None:
     for result in results:
         assert result["scores"]["examples"] == 12
         assert result["costs"]["input_tokens"] > 0
-        assert result["test_opened"] == 1
-        assert result["settings"]["recipe"] == "default"
-        learning = result["learning"]
-        assert learning["chosen_on"] == "a part of train"
-        assert learning["candidates"] == len(learning["facts"]["scores"]) > 0
-        assert learning["facts"]["precision"] == "fp32"
+        assert result["learning"]["chosen_on"] == "a part of train"
         assert result["validation_scores"]["examples"] == result["learned_from"]["validation"]
         assert str(tiny("bert").parent) not in str(result)
     again = orjson.loads(_say(root, *both, "--lora").stdout)
@@ -82,22 +75,3 @@ def test_people_see_the_run_and_a_cutoff_as_of_any_model(root: Path) -> None:
     assert made.dates.cutoff == "2023-09-15"
     refused = _say(root, *command, "--set", "cutoff=last year")
     assert (refused.exit_code, "'last year' is not a date" in refused.stderr) == (2, True)
-
-
-def test_bad_usage_is_told(tmp_path: Path) -> None:
-    tiny_bert = ("--weights", str(tiny("bert")))
-    for words, problem in (
-        ((), "--weights is missing"),
-        (("--weights", "octo/tiny"), "is not pinned to a commit"),
-        ((*tiny_bert, "--set", "epochs"), "has no value"),
-    ):
-        refused = _say(tmp_path, *words)
-        assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.stderr
-
-
-@pytest.mark.nightly
-def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
-    made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
-    places = [ran(tmp_path / name, requirements(24, 12), made, seed=1).directory for name in "ab"]
-    for name in ("predictions.parquet", "train.parquet"):
-        assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes()

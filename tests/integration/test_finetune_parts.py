@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.finetune_gpu import Measured, Size, model_flops, table
 from goldpan.evaluation.finetune import launch
 from goldpan.evaluation.finetune.job import TrainingSettings, device_share, with_enough_steps
 from goldpan.evaluation.finetune.text_heads import scale_of
@@ -88,3 +89,15 @@ def test_the_cause_is_told_and_not_the_launchers_own_error(tmp_path: Path) -> No
 def test_a_batch_is_shared_evenly() -> None:
     settings = TrainingSettings(processes=3, batch=66)
     assert with_enough_steps(settings, 50, words=False, chosen=()).batch % 3 == 0
+
+
+def test_utilization_counts_real_tokens() -> None:
+    size = Size("small", True, 200, 2, 2, 1, 1)
+    assert model_flops(size, 32_000 * 200 + 1_000, [10]) == 6 * 1_000 * 10 + 12 * 2 * 200 * 100
+    measured = [
+        Measured("m", "plain PyTorch", 10**9, 2.0, 1_000, 50e12, 2**30, 8),
+        Measured("m", "Goldpan", 10**9, 1.0, 1_000, 50e12, 2**31, 8),
+    ]
+    plain, ours = table(measured, 100e12).splitlines()[2:]
+    assert "| 500 | 1.00 | 1.0 GiB | 25.000 T | 25.0% |" in plain
+    assert "| 1,000 | 2.00 | 2.0 GiB | 50.000 T | 50.0% |" in ours

@@ -59,12 +59,9 @@ def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
         paths = [asked.path for asked in hub.got]
         assert "model.safetensors" in "".join(paths)
         assert not [path for path in paths if "resolve" in path and path.endswith((".bin", ".py"))]
-        before = len(hub.got)
-        again = find_weights(name)
-        assert len(hub.got) == before
-    assert fetched == again
-    assert fetched.name == name
-    assert fetched.short == "tiny"
+        assert find_weights(name) == fetched
+        assert len(hub.got) == len(paths)
+    assert (fetched.name, fetched.short) == (name, "tiny")
     assert fetched.digest == find_weights(str(tiny("bert"))).digest
 
 
@@ -116,20 +113,17 @@ def test_the_identity_follows_the_weights_and_names_no_path(tmp_path: Path) -> N
 
 
 def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match=r"holds no config\.json"):
-        find_weights(str(tmp_path))
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(EvaluationError, match="holds no weights"):
-        find_weights(str(tmp_path))
-    (tmp_path / "model.safetensors").write_bytes(b"x")
-    with pytest.raises(EvaluationError, match="cannot be read"):
-        find_weights(str(tmp_path))
-    (tmp_path / "config.json").write_text("[1]")
-    with pytest.raises(EvaluationError, match="cannot be read"):
-        find_weights(str(tmp_path))
-    (tmp_path / "config.json").write_text(
-        '{"model_type": "sluice", "auto_map": {"AutoConfig": "x.y"}}'
-    )
+    for name, content, said in (
+        ("README.md", "no weights", r"holds no config\.json"),
+        ("config.json", "{", "holds no weights"),
+        ("model.safetensors", "x", "cannot be read"),
+        ("config.json", "[1]", "cannot be read"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(EvaluationError, match=said):
+            find_weights(str(tmp_path))
+    config = '{"model_type": "sluice", "auto_map": {"AutoConfig": "x.y"}}'
+    (tmp_path / "config.json").write_text(config)
     (tmp_path / "x.py").write_text("raise SystemExit('ran code of strangers')")
     context = lesson(*example_rows("requirement_type"), tmp_path / "work")
     with pytest.raises(EvaluationError, match="cannot be loaded for requirement_type"):
@@ -141,17 +135,11 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
     names = ("learning_rate", "weight_decay", "batch", "epochs", "word_epochs", "patience")
     assert [paper[name] for name in names] == [1e-5, 0.01, 64, 3, 50, 3]
     assert (paper["evaluations"], paper["decay"], paper["warmup"]) == (10, False, 0.0)
-    lengths = [
-        finetuned({"weights": str(tiny(kind)), "recipe": "selu-paper"}).settings["max_length"]
-        for kind in ("t5", "llama", "starcoder2")
-    ]
-    assert lengths == [512, 1_024, 1_024]
-    assert paper["max_length"] > 1_024
-    rates = {
-        kind: finetuned({"weights": str(tiny(kind))}).settings["learning_rate"]
-        for kind in ("bert", "t5")
-    }
-    assert rates == {"bert": 5e-5, "t5": 1e-4}
+    for kind, length in (("t5", 512), ("llama", 1_024), ("starcoder2", 1_024)):
+        chosen = finetuned({"weights": str(tiny(kind)), "recipe": "selu-paper"}).settings
+        assert chosen["max_length"] == length < paper["max_length"]
+    for kind, rate in (("bert", 5e-5), ("t5", 1e-4)):
+        assert finetuned({"weights": str(tiny(kind))}).settings["learning_rate"] == rate
     lora = finetuned({"weights": str(tiny("bert")), "lora": "yes", "epochs": "4"})
     assert lora.name == "finetuned-tiny-bert-lora"
     assert (lora.settings["learning_rate"], lora.settings["epochs"]) == (2e-4, 4)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.values import Execution
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
@@ -69,22 +69,11 @@ def test_a_folder(plain: dict[str, bytes], source: Path) -> None:
     names = {file_name(hour).replace("json.gz", "parquet") for hour in TEN}
     assert set(plain) == names | {"hours.parquet"}
     assert len(list(source.iterdir())) == 10  # read in place
-
-
-def test_the_table_of_hours(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
-    path = tmp_path / "hours.parquet"
-    path.write_bytes(plain["hours.parquet"])
-    rows = pq.read_table(path)
+    rows = pq.read_table(pa.BufferReader(plain["hours.parquet"]))
     assert rows.schema == ARCHIVE_HOURS.schema
     assert rows["hour"].to_pylist() == list(TEN)
     assert rows["bytes"].to_pylist() == [(source / file_name(h)).stat().st_size for h in TEN]
     assert set(rows["lines"].to_pylist()) == {120}
-
-
-@pytest.mark.nightly
-def test_processes_change_no_byte(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
-    bring(tmp_path, source, execution=Execution(workers=2))
-    assert files(tmp_path) == plain
 
 
 def test_a_server(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
@@ -271,12 +260,10 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
     assert states == ["truncated", "unreadable", "unreadable", "missing", "missing"]
     assert all(report.reason for report in result.reports)
     (folder / file_name(TEN[0])).write_bytes(data)
-    again = bring(tmp_path, folder, TEN[:5])  # nothing but whole hours counts as done
-    assert (again.reused, again.reports[0].state, again.reports[1:]) == (
-        0,
-        "whole",
-        result.reports[1:],
-    )
+    again = bring(tmp_path, folder, TEN[:5])
+    assert again.reused == 0, "nothing but whole hours counts as done"
+    assert again.reports[0].state == "whole"
+    assert again.reports[1:] == result.reports[1:]
 
 
 def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
@@ -321,10 +308,8 @@ def test_bounds_of_time() -> None:
     nine_months = hours_between("2022-01-01", "2022-09-30")
     assert (len(nine_months), nine_months[-1]) == (273 * 24, utc(2022, 9, 30, 23))
     assert hours_between("2022-01-31-5", "2022-01-31-5") == [utc(2022, 1, 31, 5)]
-    assert [file_name(hour) for hour in hours_between("2022-01-31-9", "2022-01-31-10")] == [
-        "2022-01-31-9.json.gz",
-        "2022-01-31-10.json.gz",
-    ]
+    names = [file_name(hour) for hour in hours_between("2022-01-31-9", "2022-01-31-10")]
+    assert names == ["2022-01-31-9.json.gz", "2022-01-31-10.json.gz"]
 
 
 @pytest.mark.parametrize(
@@ -347,12 +332,8 @@ def test_bounds_that_are_none(first: str, last: str) -> None:
 
 
 def test_names_of_events() -> None:
-    assert event_types(["PushEvent", " IssuesEvent ", "PushEvent", ""]) == (
-        "IssuesEvent",
-        "PushEvent",
-    )
-    with pytest.raises(UsageError, match="did you mean IssuesEvent"):
-        event_types(["IssueEvent"])
+    named = event_types(["PushEvent", " IssuesEvent ", "PushEvent", ""])
+    assert named == ("IssuesEvent", "PushEvent")
     with pytest.raises(UsageError, match="names no type"):
         event_types([""])
 

@@ -182,15 +182,6 @@ def test_objects_joined_on_a_line_are_read_one_by_one(world: Hours, tmp_path: Pa
     assert read.rows[3]["body"] == texts["payload"]["issue"]["body"]
 
 
-@pytest.mark.nightly
-def test_a_whole_hour_without_line_ends(tmp_path: Path) -> None:
-    """20 MB on one line, which is more than a line may be."""
-    world = Hours(1, people=10, repos=5)
-    event = orjson.dumps(world.timeline("IssuesEvent", HOUR))
-    count = 20_000_000 // len(event)
-    assert Read(tmp_path, [event * count]).counts == (count, count, 0)
-
-
 def test_an_event_cut_off_by_the_next(world: Hours, tmp_path: Path) -> None:
     """2017 and 2021: the rest of a line is another event, which is kept."""
     first, second = (orjson.dumps(world.event("IssuesEvent", HOUR)) for _ in range(2))
@@ -259,16 +250,6 @@ def test_a_wanted_name_in_a_text_is_no_event(world: Hours, tmp_path: Path) -> No
     push = world.event("PushEvent", HOUR, ref="IssuesEvent", type="IssuesEvent")
     push["payload"]["commits"][0]["message"] = '"type":"IssuesEvent"'
     assert Read(tmp_path, [push]).counts == (1, 0, 0)
-
-
-def test_reading_again_gives_the_same_bytes(world: Hours, tmp_path: Path) -> None:
-    lines: list[bytes | Json] = [*world.lines(HOUR, 200)]
-    first = Read(tmp_path, lines)
-    content = first.path.read_bytes()
-    assert Read(tmp_path, [*lines, b"oops"]).report.corrupt
-    again = Read(tmp_path, lines)
-    assert again.path.read_bytes() == content
-    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 _MEASURE = """

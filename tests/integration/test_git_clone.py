@@ -53,35 +53,33 @@ def has(path: Path, *ids: str) -> list[bool]:
         return [info is not None for info in objects.info(ids)]
 
 
-def test_a_folder_and_a_bundle_give_the_same_whole_clone(
+def test_a_folder_a_bundle_and_an_address_give_the_same_clone(
     source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
-    blob = source.git("rev-parse", "main:src/b.py")
-    bundle = source.bundle(tmp_path / "all.bundle")
-    for name, origin in (("o/folder", source.path), ("o/bundle", bundle)):
-        made = clone(workspace, name, Notes(), source=origin)
-        assert (made.fresh, made.refs, made.kept, made.partial) == (True, 4, 0, False)
-        assert set(read_refs(made.path)) == {
-            "refs/heads/main",
-            "refs/tags/v1",
-            "refs/pull/1/head",
-            "refs/pull/2/head",
-        }
-        assert has(made.path, blob) == [True]
-        assert promisor(made.path) is None
-        assert (made.path / "HEAD").read_text().strip() == "ref: refs/heads/main"
-
-
-def test_an_address_gives_a_clone_without_files(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
+    """From an address it comes without files."""
     commit, blob = source.git("rev-parse", "main", "main:src/b.py").split()
-    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
-    assert made.partial
-    assert promisor(made.path) == source.path.as_uri()
-    assert has(made.path, commit, blob) == [True, False]
+    names = ("heads/main", "tags/v1", "pull/1/head", "pull/2/head")
+    bundle, digests = source.bundle(tmp_path / "all.bundle"), set()
+    with GitServer(source.path.parent) as server:
+        address = server.address("source.git")
+        for name, origin in (("folder", source.path), ("bundle", bundle), (address, address)):
+            is_partial = origin == address
+            made = clone(workspace, f"o/{name[-6:]}", Notes(), source=origin)
+            assert (made.fresh, made.refs, made.kept, made.partial) == (True, 4, 0, is_partial)
+            assert set(read_refs(made.path)) == {f"refs/{name}" for name in names}
+            assert has(made.path, commit, blob) == [True, not is_partial]
+            assert promisor(made.path) == (address if is_partial else None)
+            assert (made.path / "HEAD").read_text().strip() == "ref: refs/heads/main"
+            heads = read_heads(made.path)
+            assert (heads.source, heads.head) == (name, commit)
+            digests.add(heads.refs)
+        assert len(digests) == 1
+        posts = server.posts
+        clone(workspace, f"o/{address[-6:]}", Notes(), source=address)
+        assert server.posts == posts + 1, "it lists the refs and that is all"
     with Objects(made.path) as objects:
         assert [file.path for file in objects.files(commit)] == ["a.py", "src/b.py"]
+    assert fails("git", f"--git-dir={made.path}", "cat-file", "-e", blob), "no git fetches it"
 
 
 def test_a_server_that_cannot_leave_files_out_gives_all(
@@ -94,14 +92,6 @@ def test_a_server_that_cannot_leave_files_out_gives_all(
     made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
     assert not made.partial
     assert has(made.path, source.git("rev-parse", "main:a.py")) == [True]
-
-
-def test_no_git_that_reads_a_clone_fetches_its_files(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
-    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
-    blob = source.git("rev-parse", "main:a.py")
-    assert fails("git", f"--git-dir={made.path}", "cat-file", "-e", blob)
 
 
 def test_an_update_keeps_what_a_force_push_and_deletions_removed(
@@ -126,21 +116,13 @@ def test_an_update_keeps_what_a_force_push_and_deletions_removed(
     git(f"--git-dir={made.path}", "reflog", "expire", "--expire=now", "--all")
     git(f"--git-dir={made.path}", "gc", "--quiet", "--prune=now")
     assert all(has(made.path, before["refs/pull/1/head"], gone, pushed))
-
-
-def test_an_update_follows_a_deletion_and_a_new_default_branch_alone(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
-    main = source.git("rev-parse", "main")
-    source.point("refs/heads/dev", main)
-    source.point("refs/heads/gone", main)
-    path = clone(workspace, REPO, Notes(), source=source.path).path
-    source.git("update-ref", "-d", "refs/heads/gone")
+    source.point("refs/heads/dev", first)
+    clone(workspace, REPO, Notes(), source=source.path)
+    source.git("update-ref", "-d", "refs/heads/gone/deeper")
     source.git("symbolic-ref", "HEAD", "refs/heads/dev")
-    again = clone(workspace, REPO, Notes(), source=source.path)
-    assert "refs/heads/gone" not in read_refs(path)
-    assert again.kept == 1
-    assert (path / "HEAD").read_text().strip() == "ref: refs/heads/dev"
+    assert clone(workspace, REPO, Notes(), source=source.path).kept == 1
+    assert "refs/heads/gone/deeper" not in read_refs(made.path)
+    assert (made.path / "HEAD").read_text().strip() == "ref: refs/heads/dev"
     assert clone(workspace, REPO, Notes(), source=source.path).kept == 0
 
 
@@ -203,37 +185,6 @@ def test_refs_that_git_packs_and_names_in_no_encoding_are_no_damage(
     verify_clone(made.path)
 
 
-def test_where_a_clone_is_from_and_where_it_stands(
-    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
-) -> None:
-    bundle = source.bundle(tmp_path / "history.bundle")
-    with GitServer(source.path.parent) as server:
-        address = server.address("source.git")
-        origins: dict[str, str | Path] = {
-            "o/folder": source.path,
-            "o/bundle": bundle,
-            "o/address": address,
-        }
-        clones = [
-            clone(workspace, name, Notes(), source=origin).path for name, origin in origins.items()
-        ]
-    heads = [read_heads(path) for path in clones]
-    assert [state.source for state in heads] == ["folder", "bundle", address]
-    assert {state.head for state in heads} == {source.git("rev-parse", "main").strip()}
-    assert len({state.refs for state in heads}) == 1
-
-
-def test_an_update_without_news_fetches_nothing(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
-    with GitServer(source.path.parent) as server:
-        clone(workspace, REPO, Notes(), source=server.address("source.git"))
-        posts = server.posts
-        made = clone(workspace, REPO, Notes(), source=server.address("source.git"))
-        assert server.posts == posts + 1  # it lists the refs and that is all
-    assert made.partial
-
-
 def test_a_clone_can_be_brought_up_to_date_from_anywhere(
     source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
@@ -259,24 +210,18 @@ def test_a_clone_can_be_brought_up_to_date_from_anywhere(
 
 
 def test_a_source_that_lacks_objects_is_named_as_such(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
-    tree = source.git("rev-parse", "main^{tree}")
-    (source.path / "objects" / tree[:2] / tree[2:]).unlink()
-    with pytest.raises(GitError, match="lacks objects that its commits name") as caught:
-        clone(workspace, REPO, Notes(), source=source.path.as_uri())
-    assert "git fsck" in str(caught.value)
-    assert not workspace.clone(REPO).exists()
-
-
-def test_a_clone_of_a_clone_that_is_gone_is_told_as_what_it_is(
     source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
-    shared = tmp_path / "shared.git"
+    shared = tmp_path / "shared.git"  # a clone of a clone that is gone
     git("clone", "--quiet", "--bare", "--shared", source.path, shared)
     (shared / "objects" / "info" / "alternates").unlink()
-    with pytest.raises(GitError, match="lacks objects that its commits name"):
-        clone(workspace, REPO, Notes(), source=shared)
+    tree = source.git("rev-parse", "main^{tree}")
+    (source.path / "objects" / tree[:2] / tree[2:]).unlink()
+    for place in (shared, source.path.as_uri()):
+        with pytest.raises(GitError, match="lacks objects that its commits name") as caught:
+            clone(workspace, REPO, Notes(), source=place)
+        assert "git fsck" in str(caught.value)
+        assert not workspace.clone(REPO).exists()
 
 
 def test_where_no_head_is_told_the_only_or_usual_branch_is_the_default(
@@ -337,16 +282,9 @@ def test_a_killed_clone_is_made_anew(source: Repository, workspace: WorkspaceLay
 
 def test_sources_that_are_none_are_refused(source: Repository, workspace: WorkspaceLayout) -> None:
     for wrong in (
-        "ext::sh -c true",
-        "--upload-pack=touch /tmp/x",
-        "-x",
-        "fd::7",
-        "ftp://example.org/x",
-        "https:///x",
-        "no/such/folder",
-        "https://example.org/a b",
+        *("ext::sh -c true", "--upload-pack=touch /tmp/x", "-x", "fd::7", "no/such/folder"),
+        *("ftp://example.org/x", "https:///x", "https://example.org/a b", "ssh://["),
         "git@-oProxyCommand=x:y",
-        "ssh://[",
     ):
         with pytest.raises(UsageError, match="address"):
             clone(workspace, REPO, Notes(), source=wrong)

@@ -1,4 +1,4 @@
-"""Objects by id and by path: one git, hostile content, nothing fetched."""
+"""Objects, what differs between commits, and patches: as git tells, whatever is hostile or lost."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import pytest
 from goldpan.core.errors import GitError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git import objects as objects_module
+from goldpan.git import trees
 from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Objects
-from goldpan.git.trees import TreeFile
+from goldpan.git.trees import CommitPair, Depth, Patch, Touched, compare, patches
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
+from tests.twin.history import git
 
 NOWHERE = "1" * 40
 
@@ -43,22 +45,19 @@ def test_reads_blobs_trees_and_commits(source: Repository) -> None:
 
 
 def test_many_are_read_in_the_order_asked(source: Repository) -> None:
-    contents = [b"%d\n" % index * (index % 7) for index in range(1_500)]
-    source.commit({b"%d" % index: content for index, content in enumerate(contents[:50])})
+    contents = [b"%d\n" % index * (index % 7) for index in range(50)] * 30
     ids = [source.object("blob", content) for content in contents[:50]] * 30
     ids[70], ids[900] = NOWHERE, "no id at all\n" + ids[0]
     with Objects(source.path) as objects:
-        objects_read = list(objects.read(ids))
+        blobs = list(objects.read(ids))
         kinds = list(objects.info(ids))
-    for index, (blob, info) in enumerate(zip(objects_read, kinds, strict=True)):
+    for index, (blob, info) in enumerate(zip(blobs, kinds, strict=True)):
         if index in (70, 900):
-            assert blob is None
-            assert info is None
+            assert blob is info is None
         else:
-            content = contents[index % 50]
-            assert blob is not None
-            assert (blob.id, blob.data, blob.size) == (ids[index], content, len(content))
-            assert info is not None and (info.kind, info.size) == ("blob", len(content))
+            assert blob is not None and info is not None
+            assert (blob.id, blob.data) == (ids[index], contents[index])
+            assert (info.kind, info.size) == ("blob", len(contents[index]))
 
 
 def test_reading_within_reading(source: Repository) -> None:
@@ -88,31 +87,6 @@ def test_a_large_file_is_known_and_never_read(source: Repository) -> None:
     assert grown < 40_000  # kilobytes
 
 
-def test_names_are_told_as_they_can_be(source: Repository) -> None:
-    odd = {
-        b"tab\there": "tab\there",
-        b"line\nend": "line\nend",
-        b'quote"d': 'quote"d',
-        b'"begins': '"\\"begins"',
-        b"caf\xe9": '"caf\\351"',
-        "café".encode(): "café",
-        b"back\\slash": "back\\slash",
-        b"-rf": "-rf",
-        b":(glob)*": ":(glob)*",
-        b"sp ace ": "sp ace ",
-    }
-    commit = source.commit({b"d/" + name: name for name in odd})
-    with Objects(source.path) as objects:
-        listed = {file.path: file.id for file in objects.files(commit)}
-        for name in odd:
-            entry = objects.find(commit, b"d/" + name)
-            assert entry is not None
-            assert objects.blob(entry.id) == name
-    names = {f"d/{text}" if not text.startswith('"') else f'"d/{text[1:]}' for text in odd.values()}
-    names = names - {'"d/\\"begins"'} | {'d/"begins'}
-    assert set(listed) == names
-
-
 def test_paths_that_no_checkout_may_hold_are_left_out(source: Repository) -> None:
     blob = source.object("blob", b"evil")
     inner = source.raw_tree([("100644", b"config", blob)])
@@ -131,23 +105,6 @@ def test_paths_that_no_checkout_may_hold_are_left_out(source: Repository) -> Non
     commit = source.commit(tree)
     with Objects(source.path) as objects:
         assert [file.path for file in objects.files(commit)] == [".gitmodules"]
-
-
-def test_kinds_of_files(source: Repository) -> None:
-    link = source.object("blob", b"../target")
-    commit = source.commit(
-        {
-            b"run.sh": Odd("100755", source.object("blob", b"#!/bin/sh\n")),
-            b"link": Odd("120000", link),
-            b"vendor": Odd("160000", NOWHERE),
-        }
-    )
-    with Objects(source.path) as objects:
-        assert [(file.path, file.kind, file.mode) for file in objects.files(commit)] == [
-            ("link", "symlink", "120000"),
-            ("run.sh", "file", "100755"),
-            ("vendor", "submodule", "160000"),
-        ]
 
 
 def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> None:
@@ -201,16 +158,6 @@ def test_folders_in_folders_without_end(source: Repository) -> None:
         assert objects.files(source.commit(tree)) == []
 
 
-def test_listing_shares_what_commits_share(source: Repository) -> None:
-    first = source.commit({b"a/x": b"1", b"b/y": b"1"})
-    second = source.commit({b"a/x": b"2", b"b/y": b"1"}, first)
-    with Objects(source.path) as objects:
-        first_files, second_files = objects.files(first), objects.files(second)
-        assert first_files[1] is second_files[1]
-        assert isinstance(first_files[0], TreeFile)
-        assert first_files[0].id != second_files[0].id
-
-
 def test_a_history_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="Run goldpan clone"), Objects(tmp_path / "none"):
         pass
@@ -261,8 +208,112 @@ def test_prefetch_leaves_whole_clones_and_says_when_the_source_is_gone(
     path = partial(source, tmp_path)
     source.path.rename(tmp_path / "elsewhere.git")
     with pytest.raises(GitError, match="is not a git repository"):
-        prefetch(path, [source_blob(b"a")], Notes())
+        prefetch(path, [hashlib.sha1(b"blob 1\0a").hexdigest()], Notes())
 
 
-def source_blob(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+LINES = b"".join(
+    b"line %d of a file that is long enough to be known again\n" % n for n in range(20)
+)
+FILES = {b"a.py": b"a = 1\n", b"old.py": LINES, b"gone": b"gone\n", b"d/x": b"x\n"}
+BOTH = pytest.mark.parametrize("depth", list(Depth))
+
+
+@BOTH
+def test_pairs_without_difference_and_the_same_head_twice(source: Repository, depth: Depth) -> None:
+    first = source.commit(FILES)
+    second = source.commit({**FILES, b"a.py": b"2\n"}, first)
+    third = source.commit(FILES, second)
+    pairs = [
+        CommitPair(*pair)
+        for pair in ((first, second), (first, third), (second, third), (first, second))
+    ]
+    results = [tuple(touched or ()) for touched in compare(source.path, pairs, depth)]
+    assert [len(touched) for touched in results] == [1, 0, 1, 1]
+    assert results[0] == results[3]
+    assert list(compare(source.path, [], depth)) == []
+
+
+def broken_history(source: Repository) -> tuple[list[CommitPair], set[int]]:
+    """Return pairs, and which of them nobody can compare since a file is missing."""
+    pairs, lost = [], set()
+    for index in range(9):
+        before = source.commit({b"f": b"%d\n" % index})
+        after = source.commit({b"f": b"%d!\n" % index}, before)
+        pairs.append(CommitPair(before, after))
+        if index in (0, 3, 4, 8):
+            lost.add(index)
+            blob = source.git("rev-parse", f"{after}:f")
+            (source.path / "objects" / blob[:2] / blob[2:]).unlink()
+    return pairs, lost
+
+
+def test_a_missing_file_costs_its_own_pair_alone(source: Repository) -> None:
+    pairs, lost = broken_history(source)
+    results = list(compare(source.path, pairs, Depth.FILES))
+    assert {index for index, touched in enumerate(results) if touched is None} == lost
+    assert [group and group[0].additions for group in results] == [
+        None if index in lost else 1 for index in range(9)
+    ]
+    assert all(compare(source.path, pairs, Depth.FOLDERS))
+    patched = list(patches(source.path, [(n, *pair(change)) for n, change in enumerate(pairs)]))
+    assert [patch.number for patch in patched] == list(range(9))
+    assert {patch.number for patch in patched if patch.text is None} == lost
+    assert all(f"+{patch.number}!" in patch.text for patch in patched if patch.text is not None)
+
+
+@BOTH
+def test_a_missing_folder_costs_its_own_pair_alone(source: Repository, depth: Depth) -> None:
+    first = source.commit(FILES)
+    second = source.commit({**FILES, b"e/y": b"y"}, first)
+    tree = source.git("rev-parse", f"{second}:e")
+    third = source.commit({**FILES, b"a.py": b"3\n"}, second)
+    (source.path / "objects" / tree[:2] / tree[2:]).unlink()
+    pairs = [CommitPair(first, third), CommitPair(first, second), CommitPair(first, third)]
+    results = list(compare(source.path, pairs, depth))
+    assert [group is not None for group in results] == [True, False, True]
+
+
+def test_a_change_of_very_many_files_is_not_read(
+    source: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MOST_TOUCHED", 100)
+    first = source.commit(FILES)
+    some, many = (
+        source.commit({b"%d" % index: b"%d" % index for index in range(count)}, first)
+        for count in (96, 97)  # and the four that are gone
+    )
+    pairs = [CommitPair(first, many), CommitPair(first, some), CommitPair(first, many)]
+    for depth in Depth:
+        assert [group and len(group) for group in compare(source.path, pairs, depth)] == [
+            None,
+            100,
+            None,
+        ]
+
+
+def test_attributes_of_the_repository_change_no_counts(source: Repository) -> None:
+    files = {**FILES, b".gitattributes": b"*.py binary -diff\n* text=auto eol=crlf filter=x\n"}
+    first = source.commit(files)
+    second = source.commit({**files, b"a.py": b"a = 2\r\n"}, first, ref="refs/heads/main")
+    ((file,),) = (
+        group or () for group in compare(source.path, [CommitPair(first, second)], Depth.FILES)
+    )
+    assert isinstance(file, Touched)
+    assert (file.additions, file.deletions) == (1, 1)
+
+
+def test_patches_are_those_of_git(source: Repository) -> None:
+    first = source.commit({**FILES, b"u": b"caf\xe9\n", b"n": b"no end"})
+    sha = b"0123456789abcdef0123456789abcdef01234567\n"
+    after = {b"a.py": sha, b"new.py": LINES + sha, b"u": b"caf\xe9s\n", b"n": b"no end!"}
+    second = source.commit(after, first)
+    third = source.commit({}, second)
+    requests = [(7, first, second), (3, second, second), (5, second, third), (9, second, first)]
+    for patch, (number, *sides) in zip(patches(source.path, requests), requests, strict=True):
+        shown = git(f"--git-dir={source.path}", "diff", "--full-index", *sides)
+        assert patch == Patch(number, shown.decode("utf-8", "replace"))
+    assert list(patches(source.path, [])) == []
+
+
+def pair(change: CommitPair) -> tuple[str, str]:
+    return change.before, change.after

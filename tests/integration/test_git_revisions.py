@@ -1,4 +1,4 @@
-"""Each pull request's states: every odd case is decided, recorded, and counted against the API."""
+"""Each pull request's states and files: every odd, hostile or missing one is decided and told."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import goldpan
 from goldpan.core.errors import GitError, UsageError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.git import objects as objects_module
 from goldpan.git.clone import clone
-from goldpan.miners.history.commit_pairs import NOWHERE
+from goldpan.miners.history.commit_pairs import NOWHERE, UNREADABLE
 from goldpan.miners.history.revisions import History, fetch_histories, read_history
-from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
+from tests.git_repositories import FILES, LOST, ONE, REPO, Case, Odd, edited, write_tables
 from tests.mining import Notes
 
 
@@ -176,15 +177,12 @@ def test_a_lost_head_that_was_squashed(case: Case) -> None:
     case.tell(2, base_sha=case.start, head_sha=LOST, merge_sha=squash, changed_files=2)
     case.tell(3, base_sha=case.start, head_sha=LOST, merge_sha=squash)
     case.read(commits={1: 1, 3: 1})
-    first, second, third = case.rows("revisions")
-    assert (first["state"], first["before_sha"], first["after_sha"]) == (
-        "merge_parent",
-        before,
-        squash,
-    )
-    assert (first["merge_base"], first["notes"]) == (before, ["head_missing"])
-    assert second["state"] == "none"
-    assert third["state"] == "none"  # nobody announced how large it is, so nothing vouches for it
+    first, *others = case.rows("revisions")
+    assert (first["state"], first["before_sha"]) == ("merge_parent", before)
+    assert (first["after_sha"], first["merge_base"]) == (squash, before)
+    assert first["notes"] == ["head_missing"]
+    # Nobody announced how large the last one is, so nothing vouches for it.
+    assert [row["state"] for row in others] == ["none", "none"]
 
 
 def test_a_lost_head_that_was_rebased(case: Case) -> None:
@@ -275,3 +273,104 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
         assert all(workspace.table(name, table).read_bytes() == expected for name in names)
     with pytest.raises(UsageError, match=r"holds one repository.*\{owner\}"):
         goldpan.Workspace(workspace.root).clone(*names, source=str(mirrors / "o" / "first.git"))
+
+
+def test_every_kind_of_file(case: Case) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"
+    script = case.repository.object("blob", b"x\n")
+    wide = ["a\n".encode("utf-16"), "b\n".encode("utf-16")]
+    text = ("modified", "text")
+    sides: dict[bytes, tuple[Any, Any, tuple[object, ...]]] = {
+        b"crlf.bat": (b"a\r\nb\r\n", b"a\r\nc\r\n", (*text, "utf-8", "crlf", True, 1)),
+        b"latin.txt": (b"caf\xe9\n", b"caf\xe9s\n", (*text, "latin-1", "lf", True, 1)),
+        b"bom.cs": (b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", (*text, "utf-8-sig", "lf", True, 1)),
+        b"wide.txt": (*wide, (*text, "utf-16-le", "lf", True, None)),
+        b"logo.png": (b"\x89PNG\0", b"\x89PNG\0\0", ("modified", "binary", *[None] * 4)),
+        b"end": (b"no end", b"no end!", (*text, "utf-8", "none", False, 1)),
+        b"mode": (b"x\n", Odd("100755", script), ("changed", "text", "utf-8", "lf", True, 0)),
+        b"link": (
+            Odd("120000", script),
+            Odd("120000", case.repository.object("blob", b"y")),
+            ("modified", "symlink", None, None, None, 1),
+        ),
+        b"vendor": (
+            Odd("160000", "1" * 40),
+            Odd("160000", "2" * 40),
+            ("modified", "submodule", None, None, None, 1),
+        ),
+        b"model.bin": (pointer, pointer + b"\n", ("modified", "lfs", None, None, None, 1)),
+        b"gone.py": (b"gone = 1\n", None, ("removed", "text", "utf-8", "lf", True, 0)),
+        b"empty": (None, b"", ("added", "text", "utf-8", "none", True, 0)),
+        b"caf\xe9.py": (None, b"x = 1\n", ("added", "text", "utf-8", "lf", True, 1)),
+    }
+    before, after = (
+        {path: row[side] for path, row in sides.items() if row[side] is not None} for side in (0, 1)
+    )
+    base = case.main(before)
+    head = case.head(1, after, base)
+    case.tell(1, base_sha=base, head_sha=head, changed_files=13)
+    assert case.row()["notes"] == ["path_quoted"]
+    names = ("status", "kind", "encoding", "line_ends", "final_newline", "additions")
+    files = {row["path"]: tuple(row[name] for name in names) for row in case.rows("changes")}
+    told = {path.decode("latin-1"): row[2] for path, row in sides.items()}
+    assert files == {'"caf\\351.py"' if "\xe9" in path else path: told[path] for path in told}
+
+
+def test_a_hostile_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = case.repository.object("blob", b"x\n")
+    names = (b"..", b"/etc/passwd", b"a", b"a", b"b\nc")
+    tree = case.repository.raw_tree(("100644", name, blob) for name in names)
+    head = case.repository.commit(tree, case.start, ref="refs/pull/1/head")
+    case.tell(1, base_sha=case.start, head_sha=head)
+    bomb = case.repository.raw_tree([("100644", b"f", blob)])
+    for _ in range(20):
+        bomb = case.repository.raw_tree([("40000", b"%d" % index, bomb) for index in range(10)])
+    monkeypatch.setattr(objects_module, "MOST_FILES", 1_000)
+    head = case.repository.commit(bomb, case.start, ref="refs/pull/2/head")
+    case.tell(2, base_sha=case.start, head_sha=head)
+    case.read()
+    first, second = case.rows("revisions")
+    assert first["notes"] == ["path_twice", "path_unsafe"]
+    assert [row["path"] for row in case.rows("changes")] == [
+        "..",
+        "/etc/passwd",
+        "a",
+        "a.py",
+        "b\nc",
+        "b.py",
+    ]
+    assert (second["state"], second["problem"]) == ("none", UNREADABLE)
+
+
+def test_a_partial_clone_gives_the_same_tables(case: Case, tmp_path: Path) -> None:
+    renamed = {b"new.py": b"b = 1\n" * 9, b"a.py": b"a = 1\n"}
+    base = case.main({**FILES, b"old.py": b"b = 1\n" * 9 + b"c\n"})
+    for number in (1, 2, 3):
+        head = case.head(number, {**renamed, b"a.py": b"a = %d\n" % (number + 1)}, base)
+        case.tell(number, base_sha=base, head_sha=head, changed_files=3)
+    assert case.read().fetched == 0
+    whole = [case.workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
+    case.workspace, case.source = WorkspaceLayout(tmp_path / "other"), case.repository.path.as_uri()
+    assert case.read().fetched == 7
+    again = [case.workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
+    assert again == whole
+    assert {row["status"] for row in case.rows("changes")} == {"modified", "removed", "renamed"}
+    assert case.read().fetched == 0
+
+
+def test_files_that_nobody_has_are_missing(case: Case) -> None:
+    head = case.head(1, edited(a="a = 2\n", b="b = 2\n"))
+    case.tell(1, base_sha=case.start, head_sha=head, changed_files=2)
+    other = case.head(2, edited(b="b = 3\n"))
+    case.tell(2, base_sha=case.start, head_sha=other, **ONE)
+    case.source = case.repository.path.as_uri()
+    clone(case.workspace, REPO, Notes(), source=case.source)
+    blob = case.repository.git("rev-parse", f"{head}:a.py")
+    (case.repository.path / "objects" / blob[:2] / blob[2:]).unlink()
+    history = case.read()
+    first, second = case.rows("revisions")
+    assert (first["state"], first["agrees"], first["notes"]) == ("base", None, ["files_missing"])
+    assert (second["state"], second["agrees"]) == ("base", True)
+    kinds = [(row["path"], row["kind"], row["additions"]) for row in case.rows("changes")]
+    assert kinds == [("a.py", "missing", None), ("b.py", "text", None), ("b.py", "text", 1)]
+    assert history.fetched == 4
