@@ -25,8 +25,6 @@ ADD = "def f(a):\n    b = a + 1\n    return b"
 ADD_RENAMED = "def f(x):\n    y = x + 1\n    return y"
 SUM = "def g(xs):\n    t = 0\n    for x in xs:\n        if x > 0:\n            t += x\n    return t"
 SUM_OTHERWISE = "def g(vs):\n    r = 0\n    for v in vs:\n        r = r + v\n    return r"
-JAVA = "int f(int a) { int b = a + 1; return b; }"
-JAVA_RENAMED = "int f(int x) { int y = x + 1; return y; }"
 
 SNIPPETS = st.lists(
     st.sampled_from(["x = 1", "y = x", "if x:", "    z = y + x", "return z", "# note", "f(x)"]),

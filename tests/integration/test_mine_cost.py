@@ -35,29 +35,6 @@ from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_w
 MILL = "workload/mill"
 
 
-def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> None:
-    """Mine as many issues with 4 comments, pulls with 3 review comments, all that hangs on them."""
-    with Twin(workload_world(entries, entries)) as twin:
-        mined = mine_twin(twin, workspace)
-        assert twin.points == mined.points <= points
-        assert twin.count == mined.requests <= requests
-    assert coverage_of(mined).complete
-    stored = {count.kind: count.stored for count in coverage_of(mined).counts}
-    one_each = dict.fromkeys(("issues", "pulls", "reviews", "commits"), entries)
-    several = {"comments": 8 * entries, "review comments": 3 * entries, "files": 2 * entries}
-    assert stored == {**one_each, **several}
-    crossed_both_ways, closing, closed_by = 2, 2, 1
-    assert mined.tables["references"] >= entries * (crossed_both_ways + closing + closed_by)
-    assert mined.predicted.points == pytest.approx(twin.points, rel=0.05)
-    assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
-
-
-@pytest.mark.nightly
-def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
-    """In `tests/scale` with a thousand of each."""
-    assert_budget(300, 80, 56, tmp_path)
-
-
 def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
     pulls = [{"reviewThreads": 3, "files": 2, "reviews": 2, "comments": 3, "timelineItems": 9}]
     sampled = LengthSample([{"comments": 4, "timelineItems": 9}], pulls)
@@ -83,14 +60,6 @@ def test_the_token_s_real_limit_is_known(limit: int, tmp_path: Path) -> None:
         estimate = predict(settings, MILL, Notes(), PACE)
     assert estimate.requests > 1_500
     assert (estimate.seconds >= 3_600) == (limit == 1_000)
-
-
-@pytest.mark.parametrize("via", BOTH)
-def test_a_small_repository_is_predicted(via: Via, tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        mined = mine_twin(twin, tmp_path, via)
-        # Former names and pages of pages are known only when all else was read.
-        assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05, abs=2)
 
 
 @pytest.mark.parametrize("via", BOTH)

@@ -11,7 +11,6 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.mine import MineResult
-from goldpan.miners.tables.normalize import normalize
 from tests.mining import (
     PACE,
     SLUICE,
@@ -32,7 +31,6 @@ from tests.mining import (
 )
 from tests.program import MINE, Running, goldpan, start
 from tests.twin import Fault, Faults, Forum, Twin, World, forum_world, hold_long, talk
-from tests.twin.discussions import IDEAS
 
 ALL = ("discussions",)
 
@@ -261,14 +259,3 @@ def test_nulls_cost_their_fields_alone(tmp_path: Path) -> None:
         result = mined(twin, tmp_path)
     assert coverage_of(result).complete
     assert len(rows(tmp_path, "discussions")) == len(numbers)
-
-
-def test_tables_are_made_anew_of_the_replies_alone(tmp_path: Path) -> None:
-    world, forum, _ = talking()
-    hold_long(forum, 12, 6)
-    forum.ask("Sieves of sieves", "One could nest them.", category=IDEAS)
-    with Twin(world) as twin:
-        mined(twin, tmp_path)
-    before = table_bytes(tmp_path)
-    normalize(WorkspaceLayout(tmp_path), SLUICE, Notes(), workers=1)
-    assert_same(table_bytes(tmp_path), before)

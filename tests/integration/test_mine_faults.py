@@ -250,16 +250,6 @@ def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_pa
     assert_same(table_bytes(tmp_path), undisturbed(via))
 
 
-@pytest.mark.nightly
-@both
-def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
-    limits = replace(SOFT, concurrency=3)
-    with Twin(synthetic_world(), limits=limits) as twin:
-        mine_twin(twin, tmp_path, via, concurrency=3)
-        assert twin.count == CLEAN_REQUESTS[via]
-        assert not [request for request in twin.requests if request.fault]
-
-
 @graphql_daily
 def test_a_bad_token(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world(), limits=Limits(tokens=frozenset({"good-token"}))) as twin:

@@ -88,14 +88,6 @@ def test_a_secondary_limit_slows_all_and_fails_none(twin: Twin, tmp_path: Path) 
     assert all(isinstance(result, MineResult) and not result.failure for result in results.values())
 
 
-def test_what_fails_stops_no_other(twin: Twin, tmp_path: Path) -> None:
-    notes, names = Notes(), [MILLS[0], "workload/gone", MILLS[1]]
-    results = mined(twin_settings(twin, tmp_path, "graphql", at_once=2), names, notes)
-    assert isinstance(results["workload/gone"], RepositoryError)
-    assert isinstance(results[MILLS[1]], MineResult)
-    assert "failed: workload/gone does not exist" in notes
-
-
 def test_a_repository_named_twice_is_mined_once(twin: Twin, tmp_path: Path) -> None:
     twin.requests.clear()
     results = mined(twin_settings(twin, tmp_path, "graphql"), [MILLS[0], MILLS[0].upper()])

@@ -10,8 +10,6 @@ from goldpan.miners.github.announced import Path as Via
 from tests.mining import BOTH, Notes, assert_current, coverage_of, mine_twin, rows, table_bytes
 from tests.twin import Editor, Limits, Twin, World, synthetic_world
 
-COLUMNS = ("number", "kind", "title", "body", "author", "merged", "labels", "base_ref", "closed_at")
-
 
 def world_without_issues() -> World:
     world = synthetic_world()
@@ -37,25 +35,6 @@ def test_pull_requests_are_mined_and_nothing_is_missing(tmp_path: Path, via: Via
         assert row["author"] == (entry.author.login if entry.author else None) or row["author_type"]
         assert row["base_ref"] is not None
         assert row["labels"] == sorted(label.name for label in entry.labels)
-
-
-def test_both_paths_tell_the_same_of_pull_requests(tmp_path: Path) -> None:
-    with Twin(world_without_issues()) as twin:
-        for via in BOTH:
-            mine_twin(twin, tmp_path / via, via)
-    left, right = (rows(tmp_path / via, "entries") for via in BOTH)
-    assert [[row[name] for name in COLUMNS] for row in left] == [
-        [row[name] for name in COLUMNS] for row in right
-    ]
-    for table in ("comments", "commits", "files"):
-        names = [
-            (row["number"], row.get("comment_id"), row.get("sha"), row.get("path"))
-            for row in rows(tmp_path / "graphql", table)
-        ]
-        assert names == [
-            (row["number"], row.get("comment_id"), row.get("sha"), row.get("path"))
-            for row in rows(tmp_path / "rest", table)
-        ]
 
 
 @pytest.mark.parametrize("via", BOTH)

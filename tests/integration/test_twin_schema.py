@@ -24,7 +24,7 @@ from goldpan.miners.github import queries
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of
 from tests.twin import Twin, synthetic_world
-from tests.twin.asking import SLUICE, ask, get, real_data, sluice
+from tests.twin.asking import ask, real_data, sluice
 from tests.twin.schema import SDL
 
 
@@ -150,86 +150,37 @@ LACKS = [
 
 
 @pytest.mark.parametrize(
-    ("selection", "message", "code", "path"),
+    ("selection", "message", "code"),
     [
         (
             "closedByPullRequestsReferences(first: 1) { totalCount }",
             "Field 'closedByPullRequestsReferences' doesn't exist on type 'Issue'",
-            {"code": "undefinedField", "typeName": "Issue"},
-            ["closedByPullRequestsReferences"],
+            "undefinedField",
         ),
         (
             "stateReason(enableDuplicate: true)",
             "Field 'stateReason' doesn't accept argument 'enableDuplicate'",
-            {"code": "argumentNotAccepted", "typeName": "Field"},
-            ["stateReason", "enableDuplicate"],
+            "argumentNotAccepted",
         ),
         (
-            "timelineItems(first: 1, itemTypes: [CLOSED_EVENT, UNMARKED_AS_DUPLICATE_EVENT]) "
-            "{ totalCount }",
+            "timelineItems(first: 1, itemTypes: [UNMARKED_AS_DUPLICATE_EVENT]) { totalCount }",
             "Argument 'itemTypes' on Field 'timelineItems' has an invalid value "
-            "([CLOSED_EVENT, UNMARKED_AS_DUPLICATE_EVENT]). "
-            "Expected type '[IssueTimelineItemsItemType!]'.",
-            {"code": "argumentLiteralsIncompatible", "argumentName": "itemTypes"},
-            ["timelineItems", "itemTypes"],
+            "([UNMARKED_AS_DUPLICATE_EVENT]). Expected type '[IssueTimelineItemsItemType!]'.",
+            "argumentLiteralsIncompatible",
         ),
         (
             "timelineItems(first: 1) { nodes { ... on UnmarkedAsDuplicateEvent { id } } }",
             "No such type UnmarkedAsDuplicateEvent, so it can't be a fragment condition",
-            {"code": "undefinedType", "typeName": "UnmarkedAsDuplicateEvent"},
-            ["timelineItems", "nodes", "... on UnmarkedAsDuplicateEvent"],
+            "undefinedType",
         ),
     ],
 )
-def test_what_an_older_server_lacks_is_refused(
-    selection: str, message: str, code: dict[str, str], path: list[str]
-) -> None:
+def test_what_an_older_server_lacks_is_refused(selection: str, message: str, code: str) -> None:
     query = sluice(f"issue(number: 1) {{ {selection} }}")
-    with Twin(synthetic_world(), lacks=LACKS, version="3.12.4") as twin:
+    with Twin(synthetic_world(), lacks=LACKS) as twin:
         reply = ask(twin, query)
-        assert set(reply) == {"errors"}
-        [error] = reply["errors"]
-        assert error["message"] == message
-        assert error["extensions"].items() >= code.items()
-        assert error["path"] == ["query", "repository", "issue", *path]
-        assert error["locations"][0]["line"] == 1
+    [error] = reply["errors"]
+    assert (error["message"], error["extensions"]["code"]) == (message, code)
+    assert error["path"][:3] == ["query", "repository", "issue"]
     with Twin(synthetic_world()) as twin:
         assert "errors" not in ask(twin, query)
-
-
-def test_an_older_server_tells_what_it_has() -> None:
-    query = """{
-      Issue: __type(name: "Issue") { fields { name args { name } } }
-      IssueStateReason: __type(name: "IssueStateReason") { enumValues { name } }
-      UnmarkedAsDuplicateEvent: __type(name: "UnmarkedAsDuplicateEvent") { name }
-    }"""
-
-    def fields_of(**options: Any) -> dict[str, Any]:
-        with Twin(synthetic_world(), **options) as twin:
-            data: dict[str, Any] = ask(twin, query)["data"]
-        return data
-
-    old, new = fields_of(lacks=LACKS), fields_of()
-    fields = [
-        {field["name"]: field["args"] for field in data["Issue"]["fields"]} for data in (old, new)
-    ]
-    assert set(fields[1]) - set(fields[0]) == {"closedByPullRequestsReferences"}
-    assert fields[0]["stateReason"] == []
-    assert fields[1]["stateReason"] == [{"name": "enableDuplicate"}]
-    assert {"name": "DUPLICATE"} not in old["IssueStateReason"]["enumValues"]
-    assert old["UnmarkedAsDuplicateEvent"] is None
-    assert new["UnmarkedAsDuplicateEvent"] == {"name": "UnmarkedAsDuplicateEvent"}
-
-
-def test_an_enterprise_server_says_so() -> None:
-    with Twin(synthetic_world(), version="3.12.4") as twin:
-        reply = get(twin, f"/api/v3{SLUICE}")
-        assert reply.headers["x-github-enterprise-version"] == "3.12.4"
-    with Twin(synthetic_world()) as twin:
-        assert "x-github-enterprise-version" not in get(twin, SLUICE).headers
-
-
-@pytest.mark.parametrize("lacks", [("Issue", "typo"), ("Issue", "id"), ("Typo", "__typename")])
-def test_a_schema_that_cannot_be_is_refused(lacks: tuple[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"not in the schema|the schema is none"):
-        Twin(synthetic_world(), lacks=[lacks])
