@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from goldpan.miners.github.limits import TokenPool
 from tests.mining import (
     BOTH,
     PACE,
-    SLUICE,
     TOKEN,
     Notes,
     coverage_of,
@@ -29,8 +27,7 @@ from tests.mining import (
     predict,
     twin_settings,
 )
-from tests.program import MINE, goldpan
-from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_world
+from tests.twin import Editor, Faults, Limits, Twin, workload_world
 
 MILL = "workload/mill"
 
@@ -74,21 +71,6 @@ def test_a_dry_run_asks_little_and_writes_nothing(via: Via, tmp_path: Path) -> N
         assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
         assert estimate.requests == pytest.approx(twin.count, rel=0.05)
         assert estimate.seconds > 0
-
-
-@graphql_daily
-def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        options = ["--repo", SLUICE, "--workspace", str(tmp_path / "new"), "--via", via]
-        done = goldpan(
-            *(*options, "--api-url", twin.url, "--dry-run"),
-            environment={**os.environ, "GITHUB_TOKEN": TOKEN},
-            program=MINE,
-        )
-        assert done.code == 0, done.err
-        assert twin.count <= 12
-    assert not (tmp_path / "new").exists()
-    assert SLUICE in done.out
 
 
 def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:

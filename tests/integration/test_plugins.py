@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -128,30 +127,6 @@ def test_a_chain_that_needs_a_plugin_is_verified_with_the_command_that_is_told(
     goldpan("filter", "--rules", "with-branches", *common)
     goldpan("build", "qa", "--rules", "with-branches", *common)
     needs(rules, 4)
-
-
-def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
-    shutil.copytree(PLUGINS, root, dirs_exist_ok=True)
-    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    (profile,) = re.findall(r"^```toml\n(decide.*?)^```", page, re.M | re.S)
-    write(root / "with_code.toml", profile)
-    commands = re.findall(r"(?:^\$ |`)(goldpan [^`\n]+)", page, re.M)
-    plain = ("build qa", "build code-edit", "funnel", "report", f"why {REPO}#1", "check")
-
-    def follow(line: str) -> None:
-        goldpan(*line.split(), cwd=root, GOLDPAN_WORKSPACE=str(root))
-
-    ran = 0
-    for command in commands:
-        typed = command.replace("TASK", "nlbse23_issue_type").removeprefix("goldpan ")
-        if typed.endswith(("init", "evaluate")) or typed.startswith("trust"):
-            continue
-        follow(typed)
-        follow(plain[ran % len(plain)])
-        ran += 1
-    assert ran >= 7
-    for line in plain:
-        follow(line)
 
 
 def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path: Path) -> None:

@@ -145,37 +145,26 @@ def test_scores_by_the_length_of_the_input(root: Path, server: OpenAIServer) -> 
     evaluate(root, server, "--task", "code_edit", "--by", "input-length")
     (run,) = read_runs(WorkspaceLayout(root))
     thirds = {part.value.split()[0]: part for part in run.scores_by["input-length"].parts}
-    assert {name: third.examples for name, third in thirds.items()} == {
-        "short": 2,
-        "medium": 2,
-        "long": 2,
-    }
+    assert {name: third.examples for name, third in thirds.items()} == dict.fromkeys(
+        ("short", "medium", "long"), 2
+    )
     assert (thirds["short"].score or 1) < 1
     assert thirds["medium"].score == thirds["long"].score == 1
 
 
 def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     server.model = lambda _: Said("")
+    workspace = ["--workspace", str(root)]
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
-    words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
-    done = invoke("evaluate", *words)
+    done = invoke("evaluate", *words, "--set", f"base_url={server.url}", *workspace)
     assert "4 of 4 answers are not valid" in done.stdout
     assert "Answers: empty 4" in done.stdout
     assert "400 tokens read and 80 written" in done.stdout
-    dry = invoke("evaluate", *words, "--dry-run")
+    dry = invoke("evaluate", *words, "--set", f"base_url={server.url}", *workspace, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "answered from the archive: 4" in dry.stdout
-    lengths = [
-        "evaluate",
-        "score",
-        "--task",
-        "qa",
-        "--by",
-        "input-length",
-        "--workspace",
-        str(root),
-    ]
-    assert "short" in invoke(*lengths).stdout
+    scored = ["score", "--task", "qa", "--by", "input-length"]
+    assert "short" in invoke("evaluate", *scored, *workspace).stdout
 
 
 def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:

@@ -10,22 +10,17 @@ import orjson
 import pytest
 import zstandard
 
-from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
-from goldpan.evaluation.models.prompted import (
-    REQUEST_SETTINGS,
-    RUN_SETTINGS,
-    archive_of,
-    endpoint_settings,
-)
+from goldpan.evaluation.models.prompted import REQUEST_SETTINGS, RUN_SETTINGS
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.record import AnswerNotes, LearnedFrom, read_runs
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.score import InvalidAnswer
-from goldpan.llm.response_store import open_responses
+from goldpan.llm.budget import RequestEstimate
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.places import ROOT, files_below
@@ -167,26 +162,28 @@ def test_another_prompt_is_another_run(tmp_path: Path) -> None:
         assert len(server.chats) == 4
 
 
-def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: str) -> None:
+def test_an_estimate_is_an_upper_bound_and_knows_what_is_answered(
+    tmp_path: Path, prices: str
+) -> None:
     data, workspace = issues(10), WorkspaceLayout(tmp_path / "place")
     with OpenAIServer(labels("bug")) as server:
         model = find_model("prompted", {"model": "judge", "base_url": server.url, "prices": prices})
-        estimated = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
+
+        def estimated() -> RequestEstimate:
+            made = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
+            assert made is not None and made.cost is not None and made.cost_at_most is not None
+            return made
+
+        before = estimated()
         assert not server.chats
         assert not workspace.root.exists()
-        assert estimated is not None
-        assert (estimated.requests, estimated.answered, estimated.cost_before) == (10, 0, 0)
-        assert estimated.cost is not None
-        assert estimated.cost_at_most is not None
-        assert 0 < estimated.cost < estimated.cost_at_most
+        assert (before.requests, before.answered, before.cost_before) == (10, 0, 0)
         done = ask(workspace.root, data, server, prices=prices)
-        assert done.costs.money <= estimated.cost_at_most
-        after = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
-    assert after is not None
+        assert 0 < before.cost < before.cost_at_most
+        assert done.costs.money <= before.cost_at_most
+        after = estimated()
     assert (after.requests, after.answered) == (0, 10)
     assert after.cost_before == pytest.approx(10 * PRICE)
-    majority = find_model("majority", {})
-    assert estimate(workspace, data, majority, find_protocol("default"), 0, QUIET) is None
 
 
 def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
@@ -258,20 +255,19 @@ def test_batches_cost_half_and_a_later_run_collects(tmp_path: Path, prices: str)
 _RUN = """
 import sys
 from pathlib import Path
-from tests.openai_server import OpenAIServer
 from tests.prompting import issues, ask
 
 class At:
     url = sys.argv[2]
 
-ask(Path(sys.argv[1]), issues(30), At, batch=sys.argv[3] == "batch", poll_seconds=0.05)
+ask(Path(sys.argv[1]), issues(30), At)
 """
 
 
 def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         server.delay = 0.03
-        with start(tmp_path, server.url, "single", program=_RUN) as running:
+        with start(tmp_path, server.url, program=_RUN) as running:
             running.until(lambda: len(server.chats) >= 12)
             running.kill()
         server.delay = 0
@@ -279,18 +275,6 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         # What was under way is lost, what was answered is not.
         assert 30 <= len(server.chats) <= 34
     assert done.test_opened == 2
-
-
-def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
-    with OpenAIServer(labels("bug"), polls=10**9) as server:
-        with start(tmp_path, server.url, "batch", program=_RUN) as running:
-            running.until(lambda: bool(server.batches))
-            running.kill()
-        for job in server.batches.values():
-            job.polls = 0
-        done = ask(tmp_path, issues(30), server, batch=True)
-        assert (len(server.batches), len(server.chats)) == (1, 30)
-    assert done.scores.examples == 30
 
 
 def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
@@ -315,18 +299,6 @@ def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None
         ask(tmp_path, data, bugs, model="org/Big Model:7b")
     names = sorted(path.name for path in (tmp_path / "prompts" / "kinds").iterdir())
     assert [name.rpartition("-")[0] for name in names] == ["judge", "judge", "org-big-model-7b"]
-
-
-def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
-    with OpenAIServer(labels("bug")) as server:
-        settings = {**RUN_SETTINGS, **REQUEST_SETTINGS, "model": "judge", "base_url": server.url}
-        options = endpoint_settings(settings, find_protocol("default"), "binary", 0)
-        archive = archive_of(tmp_path / "prompts" / "kinds", options)
-        with (
-            open_responses(archive, "evaluation"),
-            pytest.raises(WorkspaceError, match="Another evaluation"),
-        ):
-            ask(tmp_path, issues(2), server)
 
 
 @pytest.mark.parametrize(

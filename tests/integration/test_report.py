@@ -152,13 +152,6 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
     assert "The criterion does not decide" in dropped
 
 
-def test_a_criterion_drops_as_many_in_every_place(usual: str) -> None:
-    funnel, _, dropped = Reader(usual).text.partition("What the filters drop")
-    assert "people 5 41.7 % 4 1 4 alone 6" in funnel
-    assert "people issues 5 dropped, 1 undecided" in dropped
-    assert "length issues 4 dropped " in dropped
-
-
 def test_verdicts_against_a_row_say_why_it_is_there(tmp_path: Path) -> None:
     text = read(make_workspace(tmp_path), make_datasets(tmp_path, rows=5))
     assert "criteria keep the issue (against, without deciding: people)" in text
@@ -324,26 +317,22 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
         report(workspace, repos=(OTHER,))
     with pytest.raises(WorkspaceError, match="cannot be written"):
         write_report(workspace, [REPO], PROFILE, [], tmp_path)
+    with pytest.raises(UsageError, match=r"There is no directory .*nothing"):
+        report(workspace, [tmp_path / "nothing"])
+    data = tmp_path / "strange" / "data"
+    data.mkdir(parents=True)
+    file = data / "train.parquet"
+    with pytest.raises(DatasetError, match=r"strange holds no data/\*\.parquet"):
+        report(workspace, [data.parent])
+    pq.write_table(pa.table({"id": ["x"]}), file)
+    with pytest.raises(DatasetError, match="holds no known kind of dataset"):
+        report(workspace, [data.parent])
+    file.write_bytes(b"PAR1 no")
+    with pytest.raises(DatasetError, match="strange cannot be read"):
+        report(workspace, [data.parent])
     workspace.table(REPO, "comments").write_bytes(b"PAR1 no")
     with pytest.raises(WorkspaceError, match=r"comments\.parquet"):
         report(workspace)
-
-
-def test_a_directory_without_a_dataset_is_named(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
-    with pytest.raises(UsageError, match=r"There is no directory .*nothing"):
-        report(workspace, [tmp_path / "nothing"])
-    (tmp_path / "nothing").mkdir()
-    with pytest.raises(DatasetError, match=r"nothing holds no data/\*\.parquet"):
-        report(workspace, [tmp_path / "nothing"])
-    strange = tmp_path / "strange" / "data"
-    strange.mkdir(parents=True)
-    pq.write_table(pa.table({"id": ["x"]}), strange / "train.parquet")
-    with pytest.raises(DatasetError, match="holds no known kind of dataset"):
-        report(workspace, [strange.parent])
-    (strange / "train.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(DatasetError, match="strange cannot be read"):
-        report(workspace, [strange.parent])
 
 
 @pytest.mark.parametrize("name", daily(shipped_profiles()[:2], shipped_profiles()[2:]))

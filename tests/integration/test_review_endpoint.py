@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.review.request import load_review_settings
 from goldpan.annotation.review.run import run_review
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.llm.exchange import EndpointError
 from goldpan.llm.response_store import open_responses
 from tests.filtering import REPO
@@ -68,10 +67,3 @@ def test_two_reviews_at_once_are_told_apart(tmp_path: Path) -> None:
         pytest.raises(WorkspaceError, match="Another review"),
     ):
         review(lab, server)
-
-
-def test_openai_itself_wants_a_key(tmp_path: Path) -> None:
-    options = load_review_settings(None, {"models": ["m"], "subjects": ["issue"]}, {})
-    lab = workspace(tmp_path, 1)
-    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        run_review(lab, [REPO], profile(lab), options, QUIET)

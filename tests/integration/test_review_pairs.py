@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,36 +12,20 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.refs import write_refs_record
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull
+from tests.git_repositories import Repository
 from tests.openai_server import OpenAIServer, answer
 from tests.reviewing import QUIET, filtered, profile, prompt_text, settings
-
-
-def git(clone: Path, *arguments: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@x.invalid")
-    command = ["git", *who, "-C", str(clone), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(clone: Path, work: Path, **files: str) -> str:
-    """Commit files into a bare clone and return the commit."""
-    for name, text in files.items():
-        (work / name).write_text(text, encoding="utf-8")
-    git(clone, f"--work-tree={work}", "add", "--all", ".")
-    git(clone, f"--work-tree={work}", "commit", "--quiet", "-m", "x")
-    return git(clone, "rev-parse", "HEAD")
 
 
 def workspace(root: Path, comments: Iterable[Row] = ()) -> WorkspaceLayout:
     """Return a workspace with a pair that has a diff, and two that have none."""
     lab = WorkspaceLayout(root)
-    work = root / "work"
-    work.mkdir()
-    clone = lab.clone(REPO)
-    clone.parent.mkdir(parents=True)
-    subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
-    before = commit(clone, work, pump="flow = 1\n", other="1\n")
-    after = commit(clone, work, pump="flow = 2\n", other="2\n")
-    write_refs_record(clone)
+    lab.clone(REPO).parent.mkdir(parents=True)
+    clone = Repository.create(lab.clone(REPO))
+    before = clone.commit({b"pump": b"flow = 1\n", b"other": b"1\n"})
+    after = clone.commit({b"pump": b"flow = 2\n", b"other": b"2\n"}, before)
+    clone.point("refs/heads/main", after)
+    write_refs_record(clone.path)
     shas = {"state": "base", "before_sha": before, "after_sha": after, "merge_base": before}
     filtering.build(
         root,
