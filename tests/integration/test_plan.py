@@ -235,6 +235,7 @@ def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> N
     assert "mine/prospector/none failed: prospector/none does not exist" in again.out
     assert "Skipped for it: 3 units." in again.out
     assert f"mine/{SLUICE}" not in again.err
+    assert "pair/prospector/none skipped: needs mine/prospector/none, which failed" in again.err
     due = run(twin, tmp_path, "--dry-run").out
     assert "the last run failed (prospector/none does not exist" in due
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import random
 import re
 from collections import Counter
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lxml import etree, html
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
@@ -41,37 +40,21 @@ from tests.reporting import (
 )
 from tests.table_rows import put_rows, put_table
 
+INLINE = {"a", "b", "code", "mark", "span"}
 
-class Reader(HTMLParser):
-    """Reads a page as a browser does, as far as that matters here."""
+
+class Reader:
+    """A page as a browser reads it, as far as that matters here."""
 
     def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.links: list[str] = []
-        self._texts: list[str] = []
-        self._silent = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in ("a", "b", "code", "mark", "span"):
-            self._texts.append(" ")
-        self.links += [value or "" for name, value in attrs if name == "href"]
-        self._silent = tag == "style"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self._texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self._texts).split())
+        elements = list(html.document_fromstring(page).iter(etree.Element))
+        self.tags = [element.tag for element in elements]
+        self.attributes = [pair for element in elements for pair in element.items()]
+        self.links = [value for name, value in self.attributes if name == "href"]
+        for element in elements:
+            if element.tag not in INLINE:
+                element.text = f" {element.text or ''}" if element.tag != "style" else ""
+        self.text = " ".join(elements[0].text_content().split())
 
 
 def report(
@@ -265,13 +248,11 @@ def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
 
 
 def test_the_policy_allows_the_style_sheet_and_images_within_alone(usual: str) -> None:
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', usual)
+    policy = next(value for name, value in Reader(usual).attributes if name == "content")
     (style,) = re.findall(r"<style>(.*?)</style>", usual, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert html.unescape(policy) == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
-        " form-action 'none'"
-    )
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;" in policy
+    assert policy.endswith(" base-uri 'none'; form-action 'none'")
     assert "url(" not in style
     assert "@import" not in style
 
