@@ -22,7 +22,7 @@ from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.score import InvalidAnswer
 from goldpan.llm.budget import RequestEstimate
 from tests.evaluating import rows
-from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
+from tests.openai_server import CUT, KEY, Body, Fault, Model, OpenAIServer, Said
 from tests.places import ROOT, files_below
 from tests.program import start
 from tests.prompting import (
@@ -64,22 +64,27 @@ def test_answers_are_held_to_the_labels(tmp_path: Path) -> None:
     assert done.train_scores.examples == 0
 
 
-def test_a_server_without_schemas_is_read_by_words(tmp_path: Path) -> None:
-    with OpenAIServer(refuses_schemas(says("It is a BUG.", "No idea", "a question?"))) as server:
-        done = ask(tmp_path, issues(), server)
-        assert sum("response_format" in body for body in server.chats) == 1
-    assert list(answers(done).values()) == ["bug", None, "question"] * 2
-    said = done.answers
-    assert said.notes == {"no-answer": 2, "without-schema": 6}
-    assert said.invalid == (InvalidAnswer("No idea", 2),)
-    assert done.scores.invalid == 2
+SPOKEN = says("It is a BUG.", "No idea", "a question?")
+IGNORED = says("bug", '```json\n{"label": "feature"}\n```', "none")
 
 
-def test_a_server_that_ignores_schemas_is_read_by_words(tmp_path: Path) -> None:
-    with OpenAIServer(says("bug", '```json\n{"label": "feature"}\n```', "none")) as server:
+@pytest.mark.parametrize(
+    ("model", "said", "notes"),
+    [
+        (refuses_schemas(SPOKEN), ["bug", None, "question"], {"no-answer": 1, "without-schema": 3}),
+        (IGNORED, ["bug", "feature", None], {"no-answer": 1, "no-json": 1}),
+    ],
+)
+def test_a_server_without_schemas_is_read_by_words(
+    tmp_path: Path, model: Model, said: list[str | None], notes: dict[str, int]
+) -> None:
+    with OpenAIServer(model) as server:
         done = ask(tmp_path, issues(3), server)
-    assert list(answers(done).values()) == ["bug", "feature", None]
-    assert done.answers.notes == {"no-answer": 1, "no-json": 1}
+        schemas = sum("response_format" in body for body in server.chats)
+    assert list(answers(done).values()) == said
+    assert done.answers.notes == notes
+    assert (done.scores.invalid, schemas) == (1, 1 if "without-schema" in notes else 3)
+    assert done.answers.invalid == (InvalidAnswer("No idea" if schemas == 1 else "none", 1),)
 
 
 def test_structured_output_can_be_required_or_left_out(tmp_path: Path) -> None:
@@ -142,24 +147,18 @@ def test_a_finished_run_asks_nothing_and_other_settings_share_what_is_the_same(
     tmp_path: Path,
 ) -> None:
     data = issues(4)
+    prompt = replace(data.task.prompt, context="testing")
     with OpenAIServer(labels("bug")) as server:
         first = ask(tmp_path, data, server)
         assert ask(tmp_path, data, server, concurrency=1, max_cost="none").again
         other = ask(tmp_path, data, server, max_characters=1000)
         assert not other.again
-        assert other.directory != first.directory
         assert len(server.chats) == 4
         ask(tmp_path, data, server, seed=1)
         assert len(server.chats) == 8
-
-
-def test_another_prompt_is_another_run(tmp_path: Path) -> None:
-    data = issues(2)
-    prompt = replace(data.task.prompt, context="testing")
-    changed = replace(data, task=replace(data.task, prompt=prompt))
-    with OpenAIServer(labels("bug")) as server:
-        assert ask(tmp_path, data, server).directory != ask(tmp_path, changed, server).directory
-        assert len(server.chats) == 4
+        changed = ask(tmp_path, replace(data, task=replace(data.task, prompt=prompt)), server)
+        assert len(server.chats) == 12
+    assert len({first.directory, other.directory, changed.directory}) == 3
 
 
 def test_an_estimate_is_an_upper_bound_and_knows_what_is_answered(

@@ -56,16 +56,6 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         assert [row["keep"] for row in rows(lab).values()] == [True, False, True, True, None, True]
 
 
-def test_batches_and_single_requests_share_the_archive(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(keeps) as server:
-        review(lab, server, batch=True)
-        verdicts = rows(lab)
-        assert review(lab, server).estimate.answered == 3
-        assert rows(lab) == verdicts
-        assert len(server.chats) == 3
-
-
 def test_a_batch_holds_one_model_and_not_too_many_requests(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 5)
     with OpenAIServer(keeps) as server:
@@ -73,17 +63,6 @@ def test_a_batch_holds_one_model_and_not_too_many_requests(tmp_path: Path) -> No
         assert len(server.batches) == 6
         assert len(server.chats) == 10
     assert all(row["keep"] for row in rows(lab).values())
-
-
-def test_an_expired_batch_leaves_requests_that_are_asked_again(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 4)
-    with OpenAIServer(keeps) as server:
-        server.lose = {0, 2}
-        done = review(lab, server, batch=True)
-        assert done.reasons == {"batch-expired": 2}
-        server.lose = set()
-        assert review(lab, server, batch=True).keep == {"question-answer": 4}
-        assert len(server.chats) == 4
 
 
 def test_a_batch_that_is_not_valid_is_told(tmp_path: Path) -> None:

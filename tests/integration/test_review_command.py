@@ -14,6 +14,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import filtering, reviewing
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer
+from tests.places import files_below
 from tests.program import Done
 from tests.reviewing import QUOTE, by_number, workspace
 
@@ -42,11 +43,13 @@ UNFIT = answer("drop", reasons=())
 
 
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
+    before = files_below(folder)
     with OpenAIServer(by_number({2: UNFIT})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         done = command(folder, "review", *arguments, "--dry-run", key=server.key)
         assert (done.code, len(server.chats)) == (0, 0), done.err
         assert "3 requests to send" in done.out
+        assert files_below(folder) == before
         done = command(folder, "review", *arguments, key=server.key)
         assert done.code == 0, done.err
         assert "4 requests sent" in done.out  # one without a quote is asked once more
@@ -54,6 +57,8 @@ def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> No
         output = json.loads(done.out)
         assert (output["sent"], output["estimate"]["answered"]) == (0, 4)
         assert output["keep"] == {"question-answer": 2}
+    texts = b"".join(files_below(folder).values())
+    assert not server.key or server.key.encode() not in texts
 
 
 def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:

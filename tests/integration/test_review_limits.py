@@ -49,28 +49,6 @@ def test_money_is_set_aside_for_what_is_under_way(tmp_path: Path) -> None:
     assert server.busiest == 1
 
 
-def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(keeps) as server:
-        options = settings(server, prices=PRICES)
-        before = sorted(path for path in lab.root.rglob("*") if path.is_file())
-        planned = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True)
-        estimated = planned.estimate
-        assert sorted(path for path in lab.root.rglob("*") if path.is_file()) == before
-        assert not server.chats
-        counts = (planned.subjects, estimated.requests, estimated.answered)
-        assert counts == ({"question-answer": 3}, 3, 0)
-        done = review(lab, server, prices=PRICES)
-        assert estimated.cost is not None
-        assert estimated.cost_at_most is not None
-        assert estimated.cost < estimated.cost_at_most
-        assert done.cost < estimated.cost_at_most
-        later = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True)
-        after = later.estimate
-        assert (after.requests, after.answered, after.cost) == (0, 3, 0)
-        assert after.cost_before == pytest.approx(done.cost)
-
-
 def drawn_by(issue: int) -> bytes:
     return hashlib.sha256(orjson.dumps([REPO, issue, None, None])).digest()
 

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import read_table, write_table
@@ -70,26 +69,6 @@ def test_every_example_leads_back_to_its_sources(workspace: WorkspaceLayout, fam
             f'"number":{example["issue"]}'.encode() in records[reply.name].read()
             for reply in traced.replies
         )
-
-
-def test_edits_lead_from_git_to_git(workspace: WorkspaceLayout) -> None:
-    """The published file and blocks give exactly what git holds, read by git itself."""
-    kinds = set()
-    for example in examples(workspace, "code-edit"):
-        kinds |= {example["line_ends"], bool(example["previous_path"])}
-        added = example["blob_before"] is None
-        before = b"" if added else git(workspace, "cat-file", "blob", example["blob_before"])
-        after = git(workspace, "cat-file", "blob", example["blob_after"])
-        assert example["file_before"].encode(example["encoding"]) == before
-        name = example["previous_path"] or example["path"]
-        assert example["patch"].startswith(f"{name}\n<<<<<<<")
-        edits = [Edit(edit["search"], edit["replace"]) for edit in example["edits"]]
-        assert apply_edits(example["file_before"], edits).encode(example["encoding"]) == after
-        path = example["previous_path"] or example["path"]
-        if not added:
-            assert git(workspace, "show", f"{example['base_sha']}:{path}") == before
-        assert git(workspace, "show", f"{example['head_sha']}:{example['path']}") == after
-    assert kinds >= {"lf", "crlf", True, False}
 
 
 def test_trees_are_those_of_git(workspace: WorkspaceLayout) -> None:
