@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.storage.sealed import file_digest, sealed_json
+from goldpan.datasets.provenance import read_provenance
 from tests.demo_workspace import attempt, make_demo, offline, run_demo
 from tests.keyboard import Screen, terminal
 
@@ -128,7 +130,8 @@ def test_pairs_are_read_with_their_change(lab: Path, family: str) -> None:
 
 
 def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
-    path = next((lab / "datasets" / "qa" / "data").glob("*.parquet"))
+    dataset = lab / "datasets" / "qa"
+    path = next((dataset / "data").glob("*.parquet"))
     rows = pq.read_table(path)
     hostile = "\x1b]0;owned\x07\x1b[2J\nRow 9 of 9\n\u202ekept"
     turns = [
@@ -136,29 +139,24 @@ def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
         for dialogue in rows["dialogue"].to_pylist()
     ]
     at = rows.schema.get_field_index("dialogue")
-    rows = rows.set_column(at, rows.schema.field(at), pa.array(turns, rows.schema.field(at).type))
-    other = lab / "datasets" / "hostile"
-    (other / "data").mkdir(parents=True)
-    pq.write_table(rows, other / "data" / path.name)
-    rewrite_provenance(lab / "datasets" / "qa", other, path.name)
-    with read(lab, "--sample", "1", dataset="hostile") as screen:
+    field = rows.schema.field(at)
+    pq.write_table(rows.set_column(at, field, pa.array(turns, field.type)), path)
+    facts = read_provenance(dataset)
+    told = {"sha256": file_digest(path), "bytes": path.stat().st_size}
+    facts["files"][f"data/{path.name}"] = told
+    (dataset / "provenance.json").write_bytes(sealed_json(facts))
+    with read(lab, "--sample", "1") as screen:
         shown = screen.until(ASKED)
     assert "⟨U+001B⟩]0;owned⟨U+0007⟩" in shown
     assert "\n│ Row 9 of 9" in shown
     assert "\x1b]" not in shown and "\x1b[2J" not in shown and "\u202e" not in shown
 
 
-def rewrite_provenance(source: Path, target: Path, name: str) -> None:
-    from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
-
-    facts = dict(read_json(source / "provenance.json"))
-    path = target / "data" / name
-    facts["files"] = {f"data/{name}": {"sha256": file_digest(path), "bytes": path.stat().st_size}}
-    (target / "provenance.json").write_bytes(sealed_json(facts))
-
-
 LINE = "prospector/assay,104,3030000371,ana,answers,,abc,0,4\n"
 HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
+
+
+KEPT = "--sample 4 --output f.csv"
 
 
 @pytest.mark.parametrize(
@@ -168,22 +166,12 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
         ("qa", "--sample 0", "", "--sample"),
         ("qa", "--sample 4", "", "There is no terminal in which first could read 4 rows"),
         ("qa", "--sample 4 --reader a\x1bb", "", "does not name a reader"),
-        ("qa", "--sample 4 --output f.csv --seed 1", HEAD + LINE, "by the seed 0"),
-        ("qa", "--sample 4 --output f.csv", HEAD, "is not a gold set"),
-        (
-            "qa",
-            "--sample 4 --output f.csv",
-            HEAD + LINE.replace("answers", "good"),
-            "line 2, is no",
-        ),
-        ("qa", "--sample 4 --output f.csv", HEAD + LINE.replace("104", "x"), "line 2, holds no"),
-        (
-            "qa",
-            "--sample 4 --output f.csv",
-            HEAD + LINE.replace("prospector/assay", "other/place"),
-            "of another sample, of other/place",
-        ),
-        ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgments of answers"),
+        ("qa", f"{KEPT} --seed 1", HEAD + LINE, "by the seed 0"),
+        ("qa", KEPT, HEAD, "is not a gold set"),
+        ("qa", KEPT, HEAD + LINE.replace("answers", "good"), "line 2, is no"),
+        ("qa", KEPT, HEAD + LINE.replace("104", "x"), "line 2, holds no"),
+        ("qa", KEPT, HEAD + LINE.replace("prospector/assay", "o/n"), "of another sample, of o/n"),
+        ("code-edit", KEPT, HEAD + LINE, "holds judgments of answers"),
         ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),
     ],
 )

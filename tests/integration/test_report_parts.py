@@ -122,17 +122,8 @@ def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:
     rows = side_by_side(diff).rows
     numbers = [(row.left and row.left.number, row.right and row.right.number) for row in rows]
     assert numbers == [(1, 1), (2, 2), (None, 3)]
-    marked = [
-        [
-            piece.text
-            for line in (row.left, row.right)
-            if line
-            for piece in line.pieces
-            if piece.changed
-        ]
-        for row in rows
-    ]
-    assert marked == [["2", "3"], [], []]
+    lines = [line for row in rows for line in (row.left, row.right) if line]
+    assert [p.text for line in lines for p in line.pieces if p.changed] == ["2", "3"]
 
 
 def test_line_ends_are_told() -> None:
