@@ -9,12 +9,7 @@ import pytest
 
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.cost import (
-    LengthSample,
-    expected_seconds,
-    graphql_requests,
-    sweep_requests,
-)
+from goldpan.miners.github.cost import expected_seconds
 from goldpan.miners.github.limits import TokenPool
 from tests.mining import (
     BOTH,
@@ -30,13 +25,6 @@ from tests.mining import (
 from tests.twin import Editor, Faults, Limits, Twin, workload_world
 
 MILL = "workload/mill"
-
-
-def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
-    pulls = [{"reviewThreads": 3, "files": 2, "reviews": 2, "comments": 3, "timelineItems": 9}]
-    sampled = LengthSample([{"comments": 4, "timelineItems": 9}], pulls)
-    requests = sweep_requests(13_500, 17_500) + graphql_requests(13_500, 17_500, sampled)
-    assert 1_500 < requests < 5_000
 
 
 def test_waiting_for_the_limit_is_predicted() -> None:

@@ -16,7 +16,6 @@ from tests.mining import (
     BOTH,
     PACE,
     SLUICE,
-    SOFT,
     Notes,
     Watched,
     assert_same,
@@ -36,8 +35,6 @@ from tests.twin.faults import KINDS
 
 HEAVY = Fault("502", "GraphQL", when=heavier_than(8))
 both = pytest.mark.parametrize("via", BOTH)
-DAILY_KINDS = ("504", "half", "cut", "RESOURCE_LIMITS_EXCEEDED", "truncated")
-"""One fault each of the status, the body, the connection, the query and its length."""
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 12, "rest": 123}
 
 
@@ -64,27 +61,13 @@ def test_the_measure_of_what_follows(via: Via, tmp_path: Path) -> None:
     assert gaps(mined) == []
 
 
-def mine_through(kinds: tuple[str, ...], rate: float, workspace: Path, via: Via) -> set[str | None]:
-    """Mine a twin that fails; return the faults that happened, None among them."""
-    # An entry that lacks a part is asked for alone twice; then the next run asks.
-    most = 1 if kinds == ("SOMETHING_WENT_WRONG",) else 3
-    faults = Faults(rate=rate, kinds=kinds, seed=7, max_consecutive=most)
-    with Twin(synthetic_world(), faults, SOFT) as twin:
-        assert_whole(mine_twin(twin, workspace, via), workspace, via)
-        return {request.fault for request in twin.requests}
-
-
 @both
 @pytest.mark.parametrize("rate", daily([0.3], [0.1]))
 def test_faults_of_every_kind(via: Via, rate: float, tmp_path: Path) -> None:
-    assert len(mine_through(KINDS, rate, tmp_path, via)) > 1
-
-
-@pytest.mark.parametrize(
-    "kind", daily(DAILY_KINDS, (kind for kind in KINDS if kind not in DAILY_KINDS))
-)
-def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> None:
-    assert mine_through((kind,), 0.34, tmp_path, "graphql") == {kind, None}
+    faults = Faults(rate=rate, kinds=KINDS, seed=7, max_consecutive=3)
+    with Twin(synthetic_world(), faults, SOFT) as twin:
+        assert_whole(mine_twin(twin, tmp_path, via), tmp_path, via)
+        assert len({request.fault for request in twin.requests}) > 1
 
 
 @rest_daily

@@ -36,10 +36,6 @@ def result(root: Path, *words: str) -> Any:
     return goldpan_json(*words, GOLDPAN_WORKSPACE=str(root))
 
 
-def words_of(text: str) -> str:
-    return " ".join(text.split())
-
-
 def test_a_builder_has_a_command_a_method_and_a_place_in_plans(root: Path, tmp_path: Path) -> None:
     built = result(root, "--plugin", COUNTS, "build", "label-counts", "--fewest", "3")
     assert built["splits"] == {"test": 4}
@@ -135,15 +131,6 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
         system = json.dumps(server.chats[0]["messages"])
     assert ("in at most twelve words" in system) == ruled
     assert list(record["plugins"]) == ["issue_titles.py"]
-
-
-def test_a_command_names_the_folders_that_it_needs() -> None:
-    from goldpan.core.plugins.loading import plugin_command
-
-    named = plugin_command(["plain_questions", "ours 1.0", "titles.py"], "filter")
-    assert named == (
-        "goldpan --plugin plain_questions --plugin titles.py filter, where ours 1.0 is installed"
-    )
 
 
 PACKAGE = ROOT / "examples" / "plugins" / "commit_messages"

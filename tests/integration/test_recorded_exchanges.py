@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.miners.replies import HttpReply, Verdict, links_of, parse_json, read_reply
+from goldpan.miners.replies import HttpReply, Verdict, parse_json, read_reply
 from goldpan.miners.tables import parse_rest
 from goldpan.miners.tables.rows import Rows
 from tests.places import DATA
@@ -80,15 +80,6 @@ def test_every_problem_is_told_in_a_line(exchanges: list[Exchange]) -> None:
             assert reply.problem.startswith(f"HTTP {reply.status}")
             assert "<" not in reply.problem
             assert len(reply.problem) < 400
-
-
-def test_every_link_of_a_list_is_understood(exchanges: list[Exchange]) -> None:
-    relations = Counter(relation for _, reply in judged(exchanges) for relation in links_of(reply))
-    assert set(relations) <= {"first", "prev", "next", "last", "deprecation", "alternate"}
-    assert relations["next"] > 100
-    for _, reply in judged(exchanges):
-        if following := links_of(reply).get("next"):
-            assert re.match(r"https://|http://", following)
 
 
 KINDS: dict[str, str] = {

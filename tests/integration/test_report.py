@@ -22,9 +22,8 @@ from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, QA
-from goldpan.filters.basis import Basis
 from goldpan.filters.profile import criteria, load_profile, shipped_profiles
-from goldpan.report.page import ReportFacts, write_report
+from goldpan.report.page import write_report
 from tests.demo_workspace import goldpan, make_demo
 from tests.drawing import daily
 from tests.reporting import (
@@ -78,15 +77,6 @@ def read(workspace: WorkspaceLayout, datasets: list[Path] | None = None) -> str:
 def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the page of a workspace as `make_workspace` makes it."""
     return report(make_workspace(tmp_path_factory.mktemp("usual")))
-
-
-def test_facts_say_what_was_written(tmp_path: Path) -> None:
-    output = tmp_path / "report.html"
-    workspace = make_workspace(tmp_path)
-    facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
-    names = ("qa", "fault-localization", "code-edit")
-    basis = (Basis(REPO, "default", (), PROFILE.name, ()),)
-    assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9, basis)
 
 
 def test_the_funnel_is_told_in_numbers(usual: str) -> None:

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from tests.twin import Editor, Limits, Paging, Twin, synthetic_world
-from tests.twin.asking import SLUICE, ask, client, follow, get, sluice, titled
+from tests.twin import Editor, Paging, Twin, synthetic_world
+from tests.twin.asking import SLUICE, ask, client, follow, get, sluice
 from tests.twin.world import Ref
 
 CURSORS = Paging()
@@ -53,32 +53,6 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     since = times[len(times) // 2]
     later = follow(twin, f"{SLUICE}/issues?state=all&since={since}")
     assert len(later) == sum(moment >= since for moment in times)
-
-
-def test_rest_shapes(twin: Twin) -> None:
-    world = twin.world
-    rejected = titled(world, "Rewrite in another language")
-    full = get(twin, f"{SLUICE}/pulls/{rejected}").json()
-    assert full["merged"] is False
-    assert full["merge_commit_sha"]
-    pulls = follow(twin, f"{SLUICE}/pulls?state=all")
-    listed = next(pull for pull in pulls if pull["number"] == rejected)
-    assert set(full) - set(listed) >= {"merged", "additions", "changed_files", "merged_by"}
-    lost = get(twin, f"{SLUICE}/pulls/{titled(world, 'Read from HTTP')}").json()
-    assert lost["head"]["repo"] is None
-    files = follow(twin, f"{SLUICE}/pulls/{titled(world, 'Rearrange the files')}/files")
-    assert {"renamed", "removed", "added", "modified"} == {file["status"] for file in files}
-    assert files[0]["previous_filename"] == "doc/guide.md"
-    assert "patch" not in files[2]
-    closed = titled(world, "Streams over HTTP")
-    sources = [
-        event
-        for event in follow(twin, f"{SLUICE}/issues/{closed}/timeline")
-        if event["event"] == "cross-referenced"
-    ]
-    outside = sources[0]["source"]["issue"]
-    assert outside["repository"]["full_name"] == "prospector/pan"
-    assert "pull_request" in outside
 
 
 def test_etags_are_free_and_follow_changes() -> None:
@@ -137,17 +111,6 @@ def test_cursors_lead_to_every_entry_and_back(sort: str, direction: str) -> None
         assert query(pages[2].links["prev"]["url"])["page"] == ["2"]
 
 
-def test_a_list_by_cursor_has_no_last_page_and_no_wall() -> None:
-    limits = Limits(issues_wall=20)
-    with Twin(synthetic_world(), limits=limits, paging=CURSORS) as twin, client(twin) as http:
-        counting = http.get(f"{SLUICE}/issues?state=all&per_page=1")
-        assert set(counting.links) == {"next"}
-        assert len(numbers(walk(http, ISSUES))) == 60
-        refused = http.get(f"{ISSUES}&page=3")
-        assert refused.status_code == 422
-        assert refused.json()["message"].startswith("Pagination with the page parameter")
-
-
 def test_deletions_do_not_shift_pages_by_cursor() -> None:
     def listed(paging: Paging) -> list[int]:
         world = synthetic_world()
@@ -159,17 +122,3 @@ def test_deletions_do_not_shift_pages_by_cursor() -> None:
 
     assert len(listed(CURSORS)) == 60
     assert len(listed(NUMBERS)) == 57
-
-
-def test_each_list_is_paged_as_it_is_set() -> None:
-    paging = Paging({"all_comments": "numbered without last", "timeline": "cursor"})
-    with Twin(synthetic_world(), paging=paging) as twin, client(twin) as http:
-        comments = http.get(f"{SLUICE}/issues/comments?per_page=50")
-        assert set(comments.links) == {"next"}
-        assert set(http.get(comments.links["next"]["url"]).links) == {"next", "prev", "first"}
-        assert set(http.get(f"{SLUICE}/pulls?state=all&per_page=5").links) == {"next", "last"}
-        timelines = twin.world.main.entries.values()
-        long = max(timelines, key=lambda entry: len(entry.timeline)).number
-        pages = walk(http, f"{SLUICE}/issues/{long}/timeline?per_page=100")
-        assert "after" in query(pages[0].links["next"]["url"])
-        assert not any("last" in page.links for page in pages)

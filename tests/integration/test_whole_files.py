@@ -14,7 +14,6 @@ import pytest
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.locks import hold_lock
-from goldpan.core.storage import workspace as storage
 from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file, write_whole
 from goldpan.datasets.table_files import write_rows
 
@@ -191,16 +190,6 @@ def test_a_link_planted_in_the_place_of_a_draft_is_not_followed(tmp_path: Path) 
     with pytest.raises(OSError):
         write_whole(tmp_path / "rows.csv", "new")
     assert victim.read_text() == "precious"
-
-
-def test_the_system_lets_directories_change_places(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
-    if storage._exchanged(tmp_path / "one", tmp_path / "other"):
-        assert _names(tmp_path / "one") == ["other"]
-    else:
-        assert _names(tmp_path / "one") == ["one"]
 
 
 HOLDER = """
