@@ -16,6 +16,7 @@ from tests.mining import (
     BOTH,
     PACE,
     SLUICE,
+    SOFT,
     Notes,
     Watched,
     assert_same,

@@ -1,4 +1,4 @@
-"""What cannot be read costs its field or its row, which the ledger names; never the tables."""
+"""What is null or cannot be read costs its field or its row, which is told; never the tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
-from tests.drawing import examples
+from tests.drawing import daily, examples
 from tests.mining import BOTH, SLUICE, Row, rows, rows_of, undisturbed
+from tests.null_storm import HOPELESS, NOTABLE, NOTHING_TO_TELL, STORM, Field, check_null
 
 FAR = "10000-01-01T00:00:00Z"
 HUGE = 2**70
@@ -225,3 +226,25 @@ def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
         assert set(counts) == {table.name for table in MINED}
         assert counts["entries"] >= 60 - len(target.get("nodes") or [1])
         measure_coverage(WorkspaceLayout(Path(directory)), SLUICE)
+
+
+CHOSEN: tuple[Field, ...] = (
+    ("ClosedEvent", "closer"),
+    ("MarkedAsDuplicateEvent", "canonical"),
+    ("IssueConnection", "nodes"),
+    ("Issue", "author"),
+    ("LabelConnection", "nodes"),
+    ("PageInfo", "endCursor"),
+    ("Repository", "defaultBranchRef"),
+)
+OTHERS = (NOTHING_TO_TELL | HOPELESS | NOTABLE) - {*CHOSEN}
+
+
+def test_the_storm_covers_what_is_asked() -> None:
+    assert len(STORM) >= 45
+    assert set(STORM) > NOTHING_TO_TELL | HOPELESS | NOTABLE
+
+
+@pytest.mark.parametrize("field", daily(CHOSEN, sorted(OTHERS)), ids=".".join)
+def test_a_null(field: Field, tmp_path: Path) -> None:
+    check_null(field, tmp_path)
