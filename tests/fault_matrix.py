@@ -1,12 +1,8 @@
-"""Mines one small repository under every fault: one entry never ends a run, what lacks is told.
-
-As a program, prints what came of it as a table.
-"""
+"""Mines one small repository under every fault: one entry never ends a run, what lacks is told."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -358,34 +354,3 @@ def assert_bounded(cell: Cell, out: Outcome) -> None:
         assert out.requests <= out.clean + _ONCE
     if cell.when == "always, one entry":
         assert out.requests <= out.clean + _ALWAYS
-
-
-def main() -> None:
-    """Write the matrix as Markdown; cells that differ only in their error share a row."""
-    rows: dict[tuple[str, ...], list[tuple[Cell, Outcome]]] = {}
-    for cell in cells():
-        with tempfile.TemporaryDirectory() as directory:
-            out = run_cell(cell, Path(directory))
-        outcome = type(out.failure).__name__ if out.failure else "goes on"
-        what = "complete" if out.complete else outcome
-        rows.setdefault((cell.where, cell.when, what, str(out.exit_code)), []).append((cell, out))
-    lines = [
-        "| Request | When | Faults | Outcome | Requests more | Exit | `goldpan status` |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for (where, when, what, code), met in sorted(rows.items(), key=_order):
-        faults = ", ".join(f"`{cell.error}`" for cell, _ in met)
-        spent = [out.requests - out.clean for _, out in met]
-        more = str(spent[0]) if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
-        status = met[0][1].status
-        lines.append(f"| `{where}` | {when} | {faults} | {what} | {more} | {code} | {status} |")
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-def _order(row: tuple[tuple[str, ...], object]) -> tuple[int, str, str]:
-    where, when, _, code = row[0]
-    return KINDS_OF_REQUEST.index(where), when, code
-
-
-if __name__ == "__main__":
-    main()

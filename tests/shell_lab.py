@@ -7,6 +7,7 @@ from pathlib import Path
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
+from goldpan.execution.resolve import Resolution, resolve_all
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
@@ -30,7 +31,7 @@ tests = [["/bin/sh", "run.sh", "{report}", "{files}"]]
 format = "junit"
 compiled = [".c"]
 """
-QUICK = TrialSettings(repeats=2, seconds=60)
+QUICK = TrialSettings(repeats=2, seconds=60, isolation=ISOLATIONS[0])
 
 
 class Lab:
@@ -68,6 +69,14 @@ class Lab:
         return verify_all(
             self.workspace, [instance], settings, Notes(), recipes=[self.recipe], again=again
         ).records[0]
+
+    def resolve(self, instance: FixInstance, answer: str) -> Resolution:
+        """Score an answer to an instance that was verified."""
+        answers, recipes = {instance.id: answer}, [self.recipe]
+        (resolution,) = resolve_all(
+            self.workspace, [instance], answers, QUICK, Notes(), recipes=recipes
+        )
+        return resolution
 
     @property
     def record_folder(self) -> Path:

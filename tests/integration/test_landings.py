@@ -35,12 +35,16 @@ class Pushed:
         self.workspace = WorkspaceLayout(root / "lab")
         self.landed = self.land(message)
         put_table(self.workspace, REPO, REPOSITORIES, [{"default_branch": "main"}])
+        self.tell(**facts)
+        put_table(self.workspace, REPO, COMMITS, [])
+
+    def tell(self, **facts: Any) -> None:
+        """Write the issue and the pull request into the tables."""
         issue = {"number": ISSUE, "kind": "issue", "title": "t", "state": "closed"}
         common = {"kind": "pull", "title": "t", "state": "closed", "base_ref": "main"}
         times = {"created_at": OPENED, "closed_at": CLOSED, "updated_at": CLOSED}
         pull = {"number": PULL, "merged": False, "head_sha": self.head, **common, **times, **facts}
         put_table(self.workspace, REPO, ENTRIES, [issue, pull])
-        put_table(self.workspace, REPO, COMMITS, [])
 
     def land(self, message: str, at: datetime = CLOSED - timedelta(minutes=1)) -> str:
         other = self.origin.commit(edited(b="b = 2\n"), self.base, message="Something else")
@@ -147,11 +151,7 @@ def test_a_part_of_a_head_lands_nothing(tmp_path: Path) -> None:
     pushed = Pushed(tmp_path, "Mend it")
     further = pushed.origin.commit(edited(a="a = 3\n"), pushed.head)
     pushed.origin.point(f"refs/pull/{PULL}/head", further)
-    common = {"number": PULL, "kind": "pull", "state": "closed", "base_ref": "main"}
-    times = {"created_at": OPENED, "closed_at": CLOSED}
-    issue = {"number": ISSUE, "kind": "issue", "state": "closed"}
-    pull = {**common, **times, "merged": False, "head_sha": further}
-    put_table(pushed.workspace, REPO, ENTRIES, [issue, pull])
+    pushed.tell(head_sha=further)
     assert pushed.pair({**SAYS_SO, "repo": REPO, "number": PULL})[1] == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -155,21 +154,6 @@ def test_a_part_of_a_test_is_scored_on_the_labels_that_it_has() -> None:
     assert score(several, none, resamples=0, part=True).value("macro_f1") is None
 
 
-def test_the_seed_decides() -> None:
-    values = np.random.default_rng(2).normal(size=100).tolist()
-    repos: list[str | None] = [None] * 100
-    assert interval(values, repos, seed=5) == interval(values, repos, seed=5)
-    assert interval(values, repos, seed=5) != interval(values, repos, seed=6)
-
-
-def test_every_draw_has_as_many_units_as_there_are() -> None:
-    drawing = resample(units([None] * 3_000), seed=0, resamples=3_000)
-    draws = list(drawing.draws())
-    assert sum(len(weights) for weights in draws) == 3_000
-    assert len(draws) > 1
-    assert all((weights.sum(axis=1) == 3_000).all() for weights in draws)
-
-
 def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     truths = answers = ["bug"] * 200 + ["question"]
     scores = [[0.9, 0.1, 0.0]] * 200 + [[0.1, 0.0, 0.9]]
@@ -181,22 +165,3 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     assert (rare.value, rare.reason) == (None, "the label was never answered")
     two = scored(TASK, few * 8, ["bug"] * 55 + ["question"], resamples=200)
     assert two.metric("precision", "question").interval is not None
-
-
-def test_one_example_has_no_interval() -> None:
-    metric = scored(TASK, ["bug"], ["bug"], resamples=10).metric("accuracy")
-    assert (metric.value, metric.interval) == (1, None)
-    assert metric.reason == "no interval: of 1 row there is none"
-
-
-@pytest.mark.nightly
-def test_ten_thousand_rows_take_seconds() -> None:
-    generator = np.random.default_rng(0)
-    names = [LABELS[number] for number in generator.integers(0, 3, 10_000)]
-    scores = generator.random((10_000, 3)).tolist()
-    start = time.process_time()
-    result = scored(TASK, names, names[::-1], resamples=1_000, scores=scores)
-    assert time.process_time() - start < 60  # it takes about 4
-    metric = result.metric("macro_f1")
-    assert metric.interval and metric.value
-    assert metric.interval.low < metric.value < metric.interval.high

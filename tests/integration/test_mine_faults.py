@@ -36,8 +36,6 @@ from tests.twin.faults import KINDS
 
 HEAVY = Fault("502", "GraphQL", when=heavier_than(8))
 both = pytest.mark.parametrize("via", BOTH)
-DAILY_KINDS = ("504", "half", "cut", "RESOURCE_LIMITS_EXCEEDED", "truncated")
-"""One fault each of the status, the body, the connection, the query and its length."""
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 12, "rest": 123}
 
 
@@ -64,27 +62,13 @@ def test_the_measure_of_what_follows(via: Via, tmp_path: Path) -> None:
     assert gaps(mined) == []
 
 
-def mine_through(kinds: tuple[str, ...], rate: float, workspace: Path, via: Via) -> set[str | None]:
-    """Mine a twin that fails; return the faults that happened, None among them."""
-    # An entry that lacks a part is asked for alone twice; then the next run asks.
-    most = 1 if kinds == ("SOMETHING_WENT_WRONG",) else 3
-    faults = Faults(rate=rate, kinds=kinds, seed=7, max_consecutive=most)
-    with Twin(synthetic_world(), faults, SOFT) as twin:
-        assert_whole(mine_twin(twin, workspace, via), workspace, via)
-        return {request.fault for request in twin.requests}
-
-
 @both
 @pytest.mark.parametrize("rate", daily([0.3], [0.1]))
 def test_faults_of_every_kind(via: Via, rate: float, tmp_path: Path) -> None:
-    assert len(mine_through(KINDS, rate, tmp_path, via)) > 1
-
-
-@pytest.mark.parametrize(
-    "kind", daily(DAILY_KINDS, (kind for kind in KINDS if kind not in DAILY_KINDS))
-)
-def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> None:
-    assert mine_through((kind,), 0.34, tmp_path, "graphql") == {kind, None}
+    faults = Faults(rate=rate, kinds=KINDS, seed=7, max_consecutive=3)
+    with Twin(synthetic_world(), faults, SOFT) as twin:
+        assert_whole(mine_twin(twin, tmp_path, via), tmp_path, via)
+        assert len({request.fault for request in twin.requests}) > 1
 
 
 @rest_daily
@@ -125,32 +109,6 @@ def test_a_heavy_sweep_shrinks_too(tmp_path: Path) -> None:
 
     with Twin(synthetic_world(), Faults(chosen=[Fault("502", "Sweep", when=heavy)])) as twin:
         assert_whole(mine_twin(twin, tmp_path), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("error", "title"),
-    [
-        ("502", "Crash on an empty stream"),
-        ("SOMETHING_WENT_WRONG", "Sort stably"),
-        pytest.param("502", "Sort stably", marks=pytest.mark.nightly),
-        pytest.param("SOMETHING_WENT_WRONG", "Crash on an empty stream", marks=pytest.mark.nightly),
-    ],
-)
-def test_an_entry_that_cannot_be_had(error: str, title: str, tmp_path: Path) -> None:
-    world = synthetic_world()
-    number = titled(world, title)
-    with Twin(world, Faults(chosen=[Fault(error, "GraphQL", number)])) as twin:
-        mined = mine_twin(twin, tmp_path)
-        assert gaps(mined) == [(number, "entry")]
-        assert twin.count <= 60
-        numbers = {row["number"] for row in rows(tmp_path, "entries")}
-        assert numbers == set(world.main.entries) - {number}
-        (gap,) = coverage_of(mined).gaps
-        assert error in gap.reason
-        twin.faults = Faults()
-        twin.requests.clear()
-        assert_whole(mine_twin(twin, tmp_path), tmp_path)
-        assert twin.count <= 8  # the sweeps, the one entry and its further pages
 
 
 def test_a_page_of_an_entry_that_cannot_be_had(tmp_path: Path) -> None:
@@ -248,16 +206,6 @@ def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_pa
     assert gaps(mined) == []
     assert mined.seconds >= (retry_after or PACE.secondary)
     assert_same(table_bytes(tmp_path), undisturbed(via))
-
-
-@pytest.mark.nightly
-@both
-def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
-    limits = replace(SOFT, concurrency=3)
-    with Twin(synthetic_world(), limits=limits) as twin:
-        mine_twin(twin, tmp_path, via, concurrency=3)
-        assert twin.count == CLEAN_REQUESTS[via]
-        assert not [request for request in twin.requests if request.fault]
 
 
 @graphql_daily

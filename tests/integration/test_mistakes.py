@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -130,12 +129,6 @@ def test_a_repository_without_its_option_is_offered_with_it(
     sentence(done, 2, f"{word!r} is one word too many", remedy)
 
 
-def test_help_asks_for_no_token(folder: Path) -> None:
-    done = run("help", "build", "qa", folder=folder, GOLDPAN_TOKEN_COMMAND="false")
-    assert done.code == 0
-    assert "--answer" in done.out
-
-
 @pytest.mark.parametrize(
     ("dataset", "model", "cause"),
     [
@@ -154,57 +147,21 @@ def test_a_model_that_cannot_is_told_before_the_split(
     assert "split" not in done.err
 
 
-def test_a_reader_that_closes_the_pipe_ends_quietly(folder: Path) -> None:
-    words = "why prospector/sluice#63 --workspace demo"
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m goldpan {words} | head -1"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "prospector/sluice#63"
-    assert done.stderr == ""
-
-
-def test_the_local_github_tells_what_to_mine(tmp_path: Path) -> None:
-    served = subprocess.Popen(
-        [sys.executable, "-u", "-m", "tests.twin", "--synthetic"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with served:
-        assert served.stdout is not None
-        url, told, command = (served.stdout.readline().strip() for _ in range(3))
-        served.terminate()
-    assert told.startswith("Serves prospector/sluice")
-    assert command == f"GITHUB_TOKEN=any goldpan mine --repo prospector/sluice --api-url {url}"
-
-
 def test_a_split_that_comes_out_empty_names_one_that_can(tmp_path: Path) -> None:
+    def tasks(words: str) -> str:
+        return run("tasks", *words.split(), folder=tmp_path).out
+
     rows = [f"text number {n} of house {n * n},{'yes' if n % 2 else 'no'}" for n in range(12)]
     (tmp_path / "few.csv").write_text("\n".join(["body,urgent", *rows]))
-    done = run(
-        *["tasks", "add", "few", "few.csv", "--text", "body", "--label", "urgent"], folder=tmp_path
-    )
-    assert done.code == 0, done.err
-    done = run(
-        *["tasks", "import", "few", "few.csv", "--split", "random:0.98,0.01,0.01"], folder=tmp_path
-    )
-    assert "Of 12 rows none is in validation and test: --split stratified:" in done.out
-    done = run(
-        *["tasks", "import", "few", "few.csv", "--split", "stratified:0.8,0.2"], folder=tmp_path
-    )
-    assert "none is in" not in done.out
+    tasks("add few few.csv --text body --label urgent")
+    empty = tasks("import few few.csv --split random:0.98,0.01,0.01")
+    assert "Of 12 rows none is in validation and test: --split stratified:" in empty
+    assert "none is in" not in tasks("import few few.csv --split stratified:0.8,0.2")
     table = "\n".join(["body,urgent", *["the same,yes", "the same,no"] * 20])
     (tmp_path / "equal.csv").write_text(table)
-    done = run(
-        *["tasks", "add", "equal", "equal.csv", "--text", "body", "--label", "urgent"],
-        folder=tmp_path,
-    )
-    assert "rows with other texts are needed" in done.out
-    assert "Next:" not in done.out
+    added = tasks("add equal equal.csv --text body --label urgent")
+    assert "rows with other texts are needed" in added
+    assert "Next:" not in added
 
 
 def test_an_empty_dataset_names_the_choices_that_are_not(folder: Path, tmp_path: Path) -> None:
@@ -216,17 +173,6 @@ def test_an_empty_dataset_names_the_choices_that_are_not(folder: Path, tmp_path:
     assert error.value.remedy.startswith(
         f"Give --answer first ({len(first)} rows) or run goldpan filter --set answer.least=9 ("
     )
-
-
-def test_what_no_history_emptied_names_clone(folder: Path, tmp_path: Path) -> None:
-    raw = shutil.copytree(folder / "demo" / "raw", tmp_path / "lab" / "raw")
-    lab = Workspace(raw.parent)
-    lab.normalize()
-    lab.pair()
-    lab.filter()
-    with pytest.raises(DatasetError) as error:
-        lab.build("code-edit")
-    assert error.value.remedy == "Run goldpan clone, then goldpan filter, and build again"
 
 
 @pytest.mark.parametrize("family", ("qa", "code-edit"))
@@ -287,13 +233,13 @@ def test_a_host_that_is_not_there_is_told_with_what_names_it(
 
 def test_what_needs_no_token_asks_for_none(folder: Path) -> None:
     """A command that fails to give one stops what asks GitHub, and nothing else."""
-    for line in ("check", "funnel", "build qa --limit 3 --output few", "evaluate models"):
+    for line in ("check", "funnel", "build qa --limit 3 --output few", "evaluate models", "help"):
         done = run(*line.split(), folder=folder, **LAB)
         assert done.code == 0, done.err
     done = run("mine", "--repo", "a/b", folder=folder, **LAB)
     sentence(done, 2, "GOLDPAN_TOKEN_COMMAND gave no token")
     for line in ("doctor", "config show"):
-        done = run(line.split()[0], *line.split()[1:], folder=folder, **LAB)
+        done = run(*line.split(), folder=folder, **LAB)
         assert done.code == (line == "doctor")
         assert "GOLDPAN_TOKEN_COMMAND gave no token" in done.out
         assert "workspace" in done.out.lower()

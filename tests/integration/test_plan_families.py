@@ -1,4 +1,4 @@
-"""Families that need no pairs, and pairs by several rules, in one plan."""
+"""Every family and every stage in one plan, and pairs by several rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo_workspace import attempt, make_demo
+from tests.pages import write_requirements
 from tests.planning import (
     OTHER_FAMILIES,
     SLUICE,
@@ -82,39 +84,6 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     assert {third["dataset/types"], third["dataset/unseen"]} == {"fresh"}
 
 
-@pytest.mark.nightly
-def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
-    github: tuple[Twin, Path], tmp_path: Path
-) -> None:
-    twin, folder = github
-    (tmp_path / "sluice.git").symlink_to(folder / "sluice.git")
-    datasets = "".join(
-        f'[[dataset]]\nname = "{family}-{name}"\nfamily = "{family}"\n{option}\n'
-        for family in ("issue-type", "code-comments")
-        for name, option in (("all", ""), ("rest", 'leave-out = true\nsplit = "none"'))
-    )
-    listed = f'[repositories]\nlisted = ["prospector/none", "{SLUICE}"]\n'
-    stated = f'[mine]\nlicenses = {{ "{SLUICE}" = "bsd-3-clause" }}\n'
-    evaluated = '[[evaluation]]\nname = "none"\ndataset = ["issue-type-rest"]\n'
-    write_plan(tmp_path, f'{listed}{stated}[clone]\nsource = "{{name}}.git"\n{datasets}{evaluated}')
-    result = run_json(twin, tmp_path, code=3)
-    outcomes = states(result)
-    assert outcomes["mine/prospector/none"] == "failed"
-    assert outcomes["clone/prospector/none"] == "skipped"
-    for family in ("issue-type", "code-comments"):
-        assert outcomes[f"dataset/{family}-all"] == "skipped"
-        assert outcomes[f"dataset/{family}-rest"] == "partial"
-    lacks = {unit["unit"]: unit["missing"] for unit in result["units"]}
-    assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
-    path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
-    provenance = json.loads(path.read_bytes())
-    assert [source["repo"] for source in provenance["sources"]] == [SLUICE]
-    assert [origin["license"] for origin in provenance["repositories"]] == ["BSD-3-Clause"]
-    (evaluation,) = (unit for unit in result["units"] if unit["unit"] == "evaluate/none")
-    assert "has no train split" in evaluation["problem"]
-    assert "--split stratified:0.8,0.2" in evaluation["remedy"]
-
-
 def test_prompts_are_made_of_what_the_same_plan_builds(
     github: tuple[Twin, Path], tmp_path: Path
 ) -> None:
@@ -154,3 +123,54 @@ model = ["copy-ins-input"]
     assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
     summaries = {unit["unit"]: unit["summary"] for unit in second["units"]}
     assert "6 to evaluate on" in summaries["dataset/unseen"]
+
+
+PLAN = f"""
+workspace = "lab"
+[repositories]
+listed = ["{SLUICE}"]
+[mine]
+enabled = false
+[clone]
+enabled = false
+[tasks.requirement_type]
+files = ["promise-reclass.csv"]
+split = "stratified:0.5,0.5"
+[[dataset]]
+name = "questions"
+family = "qa"
+[[export]]
+name = "to-chat"
+dataset = "questions"
+to = "chat"
+[[evaluation]]
+name = "requirements"
+task = "requirement_type"
+model = ["majority", "tfidf-xgboost"]
+[[comparison]]
+name = "requirements"
+task = "requirement_type"
+"""
+
+
+def test_tasks_exports_and_comparisons_are_units_of_a_plan(tmp_path: Path) -> None:
+    make_demo(tmp_path / "lab")
+    write_requirements(tmp_path, 40)
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    names = (
+        *("tasks/requirement_type", "dataset/questions", "export/to-chat"),
+        *("evaluate/requirements", "compare/requirements"),
+    )
+    planned = json.loads(attempt("run", "plan.toml", "--dry-run", "--json", cwd=tmp_path).out)
+    assert {unit["unit"] for unit in planned} >= {*names}
+    done = attempt("run", "plan.toml", "--json", cwd=tmp_path)
+    units = {unit["unit"]: unit for unit in json.loads(done.out)["units"]}
+    assert done.code == 3, "the rows of the task are fewer than its authors published"
+    assert units["tasks/requirement_type"]["state"] == "partial"
+    for name in names[1:]:
+        assert units[name]["state"] == "done", units[name]
+    lab = tmp_path / "lab"
+    assert list((lab / "exports" / "to-chat").glob("*.jsonl"))
+    assert (lab / "comparisons" / "requirements.html").is_file()
+    again = json.loads(attempt("run", "plan.toml", "--json", cwd=tmp_path).out)["units"]
+    assert {unit["unit"] for unit in again if unit["ran"]} <= {"tasks/requirement_type"}

@@ -29,49 +29,55 @@ def test_a_settings_file_that_names_no_plugin_is_told(tmp_path: Path) -> None:
         assert message in done.err
 
 
-CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('keyword',)))\n"
+def registering(parts: str) -> str:
+    return f"from goldpan.plugins import *\nfrom pathlib import Path\nregister({parts})\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("gone.txt", None, "There is no plugin"),
-        ("gone.py", None, "There is no plugin"),
-        ("a-b.py", "", "cannot be imported by that name"),
-        ("json.py", "", "has the name of another module, json"),
-        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
-        ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
-        ("empty.py", "x = 1", "registers nothing. Call goldpan.register"),
-        ("notes.txt", "x = 1", "is not a Python file"),
-        (
-            "other.py",
-            "import goldpan\ngoldpan.register(7)",
-            "registers an object of type int, which",
-        ),
-        ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),
-        (
-            "unknown.py",
-            CLASH.format("mine").replace("keyword", "keywords"),
-            "The rules mine: there is no signal 'keywords' (did you mean keyword?)",
-        ),
-        (
-            "wrong.py",
-            "from goldpan.plugins import Rules, Signal, register\n"
-            "register(Signal('s', 'SELECT 1 AS pull'), Rules('mine', ('s',)))",
-            "The signal s of the plugin wrong.py failed: ConstraintException",
-        ),
-    ],
-)
+OURS = "'{}', which is one of Goldpan's own. Give"
+TWICE = "mine.py registers the rules 'x' twice"
+MISTAKES = [
+    ("gone.txt", None, "There is no plugin"),
+    ("gone.py", None, "There is no plugin"),
+    ("a-b.py", "", "cannot be imported by that name"),
+    ("json.py", "", "has the name of another module, json"),
+    ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
+    ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
+    ("empty.py", "x = 1", "registers nothing. Call goldpan.register"),
+    ("notes.txt", "x = 1", "is not a Python file"),
+    *(
+        ("mine.py", registering(parts), message)
+        for parts, message in (
+            ("7", "registers an object of type int, which"),
+            ('Rules("default", ("keyword",))', OURS.format("default")),
+            ('Rules("faun-eval", ("keyword",))', OURS.format("faun-eval")),
+            ('Rules("x", ("keywords",))', "The rules x: there is no signal 'keywords' (did you"),
+            (
+                'Signal("s", "SELECT 1 AS pull"), Rules("x", ("s",))',
+                "The signal s of the plugin mine.py failed: ConstraintException",
+            ),
+            ('Part("modell", "x", 7)', "no kind of part 'modell' (did you mean model?)"),
+            ('Part("model", 7, 7)', "registers a model whose name is 7, not a text. Give"),
+            ('Rules("x", ("keyword",)), Rules("x", ())', TWICE),
+            ('Rules("x", ()))\nregister(Rules("x", ())', TWICE),
+            ('Files("task", Path("gone"))', "There is no folder gone of files of the kind task"),
+            ('Part("rules", "x", "mine:gone")', "The rules x of the plugin mine.py failed: Attr"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), MISTAKES)
 def test_mistakes_in_plugins_are_told(
     root: Path, tmp_path: Path, name: str, text: str | None, message: str
 ) -> None:
     if text is not None:
         write(tmp_path / name, text)
-    words = ("pair", "--rules", "mine", "--workspace", str(root))
+    words = ("pair", "--rules", "x", "--workspace", str(root))
     done = attempt("--plugin", str(tmp_path / name), *words)
     assert done.code in (1, 2)
     assert message in done.err
     assert "Traceback" not in done.err
+    assert "report it" not in done.err
 
 
 CRITERION = """
@@ -83,7 +89,14 @@ def judge(repository, settings):
 
 register(Criterion("mine", {subject!r}, "Keeps all.", "Own", NoSettings, judge))
 """
-ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
+
+
+def judging(keep: str = "keep", number: str = "number", table: str = "issues") -> str:
+    columns = f"{number} AS issue, true AS {keep}, '' AS reason"
+    return f'return repository.sql("SELECT {columns} FROM {table}")'
+
+
+NEEDED = "each of the 68 needs exactly one"
 
 
 @pytest.mark.parametrize(
@@ -91,15 +104,12 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
     [
         ("pass", "issues", "the subject is 'issues', not issue, discussion or pair"),
         ("return [1]", "issue", "it returned a list, not an Arrow table"),
-        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "has no column keep; it"),
-        (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",
-         "each of the 68 needs exactly one"),
-        (ALL.replace("number", "min(number) OVER ()").format("true AS keep, '' AS reason",
-                                                             "issues"),
-         "issue", "68 rows about 1 issues that exist; each of the 68 needs exactly one"),
-        (ALL.format("true AS keep, '' AS reason", "isues"), "issue", 'Did you mean "issues"? Fix'),
+        (judging("kept"), "issue", "has no column keep; it"),
+        (judging(table="issues WHERE number > 20"), "issue", NEEDED),
+        (judging(number="min(number) OVER ()"), "issue", f"about 1 issues that exist; {NEEDED}"),
+        (judging(table="isues"), "issue", 'Did you mean "issues"? Fix'),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_criteria_are_told(
     root: Path, tmp_path: Path, body: str, subject: str, message: str
 ) -> None:
@@ -163,7 +173,8 @@ def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> N
 
 
 def test_two_plugins_with_one_name_are_told(root: Path, tmp_path: Path) -> None:
-    files = [write(tmp_path / f"{name}.py", CLASH.format("mine")) for name in ("one", "two")]
+    rules = registering('Rules("mine", ("keyword",))')
+    files = [write(tmp_path / f"{name}.py", rules) for name in ("one", "two")]
     done = attempt("--plugin", files[0], "--plugin", files[1], "pair", "--workspace", str(root))
     assert "Both one.py and two.py register the rules 'mine'" in done.err
 
@@ -224,32 +235,6 @@ def test_a_failure_in_a_folder_names_the_file_in_it(root: Path, tmp_path: Path) 
     write(folder / "looking.py", "\n\n1 / 0\n")
     done = attempt("--plugin", str(folder), "look", "--workspace", str(root))
     assert f"cannot be imported at line 3 of {folder}/looking.py: ZeroDivisionError" in done.err
-
-
-PART = "from goldpan.plugins import *\nfrom pathlib import Path\nregister({})\n"
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ('Part("modell", "x", 7)', "There is no kind of part 'modell' (did you mean model?)"),
-        ('Part("model", 7, 7)', "registers a model whose name is 7, not a text. Give"),
-        ('Rules("faun-eval", ("keyword",))', "'faun-eval', which is one of Goldpan's own. Give"),
-        ('Rules("x", ("keyword",)), Rules("x", ())', "mine.py registers the rules 'x' twice"),
-        ('Rules("x", ()))\nregister(Rules("x", ())', "mine.py registers the rules 'x' twice"),
-        ('Files("task", Path("gone"))', "There is no folder gone of files of the kind task"),
-        ('Part("rules", "x", "mine:gone")', "The rules x of the plugin mine.py failed: Attribute"),
-    ],
-)
-def test_mistakes_in_what_is_registered_are_told(
-    root: Path, tmp_path: Path, parts: str, message: str
-) -> None:
-    file = write(tmp_path / "mine.py", PART.format(parts))
-    words = ("threads",) if "longest" in parts else ("pair", "--rules", "x")
-    done = attempt("--plugin", file, *words, "--workspace", str(root))
-    assert done.code in (1, 2)
-    assert message in done.err
-    assert "report it" not in done.err
 
 
 def test_names_of_papers_are_taken_in_python_too(tmp_path: Path) -> None:

@@ -10,25 +10,20 @@ import orjson
 import pytest
 import zstandard
 
-from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
-from goldpan.evaluation.models.prompted import (
-    REQUEST_SETTINGS,
-    RUN_SETTINGS,
-    archive_of,
-    endpoint_settings,
-)
+from goldpan.evaluation.models.prompted import REQUEST_SETTINGS, RUN_SETTINGS
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.record import AnswerNotes, LearnedFrom, read_runs
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.score import InvalidAnswer
-from goldpan.llm.response_store import open_responses
+from goldpan.llm.budget import RequestEstimate
 from goldpan.renderers.evaluation import overview
 from tests.evaluating import rows
-from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
+from tests.openai_server import CUT, KEY, Body, Fault, Model, OpenAIServer, Said
 from tests.places import ROOT, files_below
 from tests.program import start
 from tests.prompting import (
@@ -70,22 +65,27 @@ def test_answers_are_held_to_the_labels(tmp_path: Path) -> None:
     assert done.train_scores.examples == 0
 
 
-def test_a_server_without_schemas_is_read_by_words(tmp_path: Path) -> None:
-    with OpenAIServer(refuses_schemas(says("It is a BUG.", "No idea", "a question?"))) as server:
-        done = ask(tmp_path, issues(), server)
-        assert sum("response_format" in body for body in server.chats) == 1
-    assert list(answers(done).values()) == ["bug", None, "question"] * 2
-    said = done.answers
-    assert said.notes == {"no-answer": 2, "without-schema": 6}
-    assert said.invalid == (InvalidAnswer("No idea", 2),)
-    assert done.scores.invalid == 2
+SPOKEN = says("It is a BUG.", "No idea", "a question?")
+IGNORED = says("bug", '```json\n{"label": "feature"}\n```', "none")
 
 
-def test_a_server_that_ignores_schemas_is_read_by_words(tmp_path: Path) -> None:
-    with OpenAIServer(says("bug", '```json\n{"label": "feature"}\n```', "none")) as server:
+@pytest.mark.parametrize(
+    ("model", "said", "notes"),
+    [
+        (refuses_schemas(SPOKEN), ["bug", None, "question"], {"no-answer": 1, "without-schema": 3}),
+        (IGNORED, ["bug", "feature", None], {"no-answer": 1, "no-json": 1}),
+    ],
+)
+def test_a_server_without_schemas_is_read_by_words(
+    tmp_path: Path, model: Model, said: list[str | None], notes: dict[str, int]
+) -> None:
+    with OpenAIServer(model) as server:
         done = ask(tmp_path, issues(3), server)
-    assert list(answers(done).values()) == ["bug", "feature", None]
-    assert done.answers.notes == {"no-answer": 1, "no-json": 1}
+        schemas = sum("response_format" in body for body in server.chats)
+    assert list(answers(done).values()) == said
+    assert done.answers.notes == notes
+    assert (done.scores.invalid, schemas) == (1, 1 if "without-schema" in notes else 3)
+    assert done.answers.invalid == (InvalidAnswer("No idea" if schemas == 1 else "none", 1),)
 
 
 def test_structured_output_can_be_required_or_left_out(tmp_path: Path) -> None:
@@ -148,46 +148,42 @@ def test_a_finished_run_asks_nothing_and_other_settings_share_what_is_the_same(
     tmp_path: Path,
 ) -> None:
     data = issues(4)
+    prompt = replace(data.task.prompt, context="testing")
     with OpenAIServer(labels("bug")) as server:
         first = ask(tmp_path, data, server)
         assert ask(tmp_path, data, server, concurrency=1, max_cost="none").again
         other = ask(tmp_path, data, server, max_characters=1000)
         assert not other.again
-        assert other.directory != first.directory
         assert len(server.chats) == 4
         ask(tmp_path, data, server, seed=1)
         assert len(server.chats) == 8
+        changed = ask(tmp_path, replace(data, task=replace(data.task, prompt=prompt)), server)
+        assert len(server.chats) == 12
+    assert len({first.directory, other.directory, changed.directory}) == 3
 
 
-def test_another_prompt_is_another_run(tmp_path: Path) -> None:
-    data = issues(2)
-    prompt = replace(data.task.prompt, context="testing")
-    changed = replace(data, task=replace(data.task, prompt=prompt))
-    with OpenAIServer(labels("bug")) as server:
-        assert ask(tmp_path, data, server).directory != ask(tmp_path, changed, server).directory
-        assert len(server.chats) == 4
-
-
-def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: str) -> None:
+def test_an_estimate_is_an_upper_bound_and_knows_what_is_answered(
+    tmp_path: Path, prices: str
+) -> None:
     data, workspace = issues(10), WorkspaceLayout(tmp_path / "place")
     with OpenAIServer(labels("bug")) as server:
         model = find_model("prompted", {"model": "judge", "base_url": server.url, "prices": prices})
-        estimated = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
+
+        def estimated() -> RequestEstimate:
+            made = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
+            assert made is not None and made.cost is not None and made.cost_at_most is not None
+            return made
+
+        before = estimated()
         assert not server.chats
         assert not workspace.root.exists()
-        assert estimated is not None
-        assert (estimated.requests, estimated.answered, estimated.cost_before) == (10, 0, 0)
-        assert estimated.cost is not None
-        assert estimated.cost_at_most is not None
-        assert 0 < estimated.cost < estimated.cost_at_most
+        assert (before.requests, before.answered, before.cost_before) == (10, 0, 0)
         done = ask(workspace.root, data, server, prices=prices)
-        assert done.costs.money <= estimated.cost_at_most
-        after = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
-    assert after is not None
+        assert 0 < before.cost < before.cost_at_most
+        assert done.costs.money <= before.cost_at_most
+        after = estimated()
     assert (after.requests, after.answered) == (0, 10)
     assert after.cost_before == pytest.approx(10 * PRICE)
-    majority = find_model("majority", {})
-    assert estimate(workspace, data, majority, find_protocol("default"), 0, QUIET) is None
 
 
 def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
@@ -280,20 +276,19 @@ def test_batches_cost_half_and_a_later_run_collects(tmp_path: Path, prices: str)
 _RUN = """
 import sys
 from pathlib import Path
-from tests.openai_server import OpenAIServer
 from tests.prompting import issues, ask
 
 class At:
     url = sys.argv[2]
 
-ask(Path(sys.argv[1]), issues(30), At, batch=sys.argv[3] == "batch", poll_seconds=0.05)
+ask(Path(sys.argv[1]), issues(30), At)
 """
 
 
 def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         server.delay = 0.03
-        with start(tmp_path, server.url, "single", program=_RUN) as running:
+        with start(tmp_path, server.url, program=_RUN) as running:
             running.until(lambda: len(server.chats) >= 12)
             running.kill()
         server.delay = 0
@@ -301,18 +296,6 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         # What was under way is lost, what was answered is not.
         assert 30 <= len(server.chats) <= 34
     assert done.test_opened == 2
-
-
-def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
-    with OpenAIServer(labels("bug"), polls=10**9) as server:
-        with start(tmp_path, server.url, "batch", program=_RUN) as running:
-            running.until(lambda: bool(server.batches))
-            running.kill()
-        for job in server.batches.values():
-            job.polls = 0
-        done = ask(tmp_path, issues(30), server, batch=True)
-        assert (len(server.batches), len(server.chats)) == (1, 30)
-    assert done.scores.examples == 30
 
 
 def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
@@ -337,18 +320,6 @@ def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None
         ask(tmp_path, data, bugs, model="org/Big Model:7b")
     names = sorted(path.name for path in (tmp_path / "prompts" / "kinds").iterdir())
     assert [name.rpartition("-")[0] for name in names] == ["judge", "judge", "org-big-model-7b"]
-
-
-def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
-    with OpenAIServer(labels("bug")) as server:
-        settings = {**RUN_SETTINGS, **REQUEST_SETTINGS, "model": "judge", "base_url": server.url}
-        options = endpoint_settings(settings, find_protocol("default"), "binary", 0)
-        archive = archive_of(tmp_path / "prompts" / "kinds", options)
-        with (
-            open_responses(archive, "evaluation"),
-            pytest.raises(WorkspaceError, match="Another evaluation"),
-        ):
-            ask(tmp_path, issues(2), server)
 
 
 @pytest.mark.parametrize(

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import random
 import re
 from collections import Counter
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lxml import etree, html
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, QA
-from goldpan.filters.basis import Basis
 from goldpan.filters.profile import criteria, load_profile, shipped_profiles
-from goldpan.report.page import ReportFacts, write_report
+from goldpan.report.page import write_report
 from tests.demo_workspace import goldpan, make_demo
 from tests.drawing import daily
 from tests.reporting import (
@@ -41,37 +39,21 @@ from tests.reporting import (
 )
 from tests.table_rows import put_rows, put_table
 
+INLINE = {"a", "b", "code", "mark", "span"}
 
-class Reader(HTMLParser):
-    """Reads a page as a browser does, as far as that matters here."""
+
+class Reader:
+    """A page as a browser reads it, as far as that matters here."""
 
     def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.links: list[str] = []
-        self._texts: list[str] = []
-        self._silent = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in ("a", "b", "code", "mark", "span"):
-            self._texts.append(" ")
-        self.links += [value or "" for name, value in attrs if name == "href"]
-        self._silent = tag == "style"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self._texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self._texts).split())
+        elements = list(html.document_fromstring(page).iter(etree.Element))
+        self.tags = [element.tag for element in elements]
+        self.attributes = [pair for element in elements for pair in element.items()]
+        self.links = [value for name, value in self.attributes if name == "href"]
+        for element in elements:
+            if element.tag not in INLINE:
+                element.text = f" {element.text or ''}" if element.tag != "style" else ""
+        self.text = " ".join(elements[0].text_content().split())
 
 
 def report(
@@ -95,15 +77,6 @@ def read(workspace: WorkspaceLayout, datasets: list[Path] | None = None) -> str:
 def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the page of a workspace as `make_workspace` makes it."""
     return report(make_workspace(tmp_path_factory.mktemp("usual")))
-
-
-def test_facts_say_what_was_written(tmp_path: Path) -> None:
-    output = tmp_path / "report.html"
-    workspace = make_workspace(tmp_path)
-    facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
-    names = ("qa", "fault-localization", "code-edit")
-    basis = (Basis(REPO, "default", (), PROFILE.name, ()),)
-    assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9, basis)
 
 
 def test_the_funnel_is_told_in_numbers(usual: str) -> None:
@@ -150,13 +123,6 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
     assert "Dropped only by this criterion" in dropped
     assert f"not-merged {REPO}#3 Pan leaks 3 {REPO}#103 Mend Pan leaks 3" in dropped
     assert "The criterion does not decide" in dropped
-
-
-def test_a_criterion_drops_as_many_in_every_place(usual: str) -> None:
-    funnel, _, dropped = Reader(usual).text.partition("What the filters drop")
-    assert "people 5 41.7 % 4 1 4 alone 6" in funnel
-    assert "people issues 5 dropped, 1 undecided" in dropped
-    assert "length issues 4 dropped " in dropped
 
 
 def test_verdicts_against_a_row_say_why_it_is_there(tmp_path: Path) -> None:
@@ -272,13 +238,11 @@ def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
 
 
 def test_the_policy_allows_the_style_sheet_and_images_within_alone(usual: str) -> None:
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', usual)
+    policy = next(value for name, value in Reader(usual).attributes if name == "content")
     (style,) = re.findall(r"<style>(.*?)</style>", usual, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert html.unescape(policy) == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
-        " form-action 'none'"
-    )
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;" in policy
+    assert policy.endswith(" base-uri 'none'; form-action 'none'")
     assert "url(" not in style
     assert "@import" not in style
 
@@ -324,26 +288,22 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
         report(workspace, repos=(OTHER,))
     with pytest.raises(WorkspaceError, match="cannot be written"):
         write_report(workspace, [REPO], PROFILE, [], tmp_path)
+    with pytest.raises(UsageError, match=r"There is no directory .*nothing"):
+        report(workspace, [tmp_path / "nothing"])
+    data = tmp_path / "strange" / "data"
+    data.mkdir(parents=True)
+    file = data / "train.parquet"
+    with pytest.raises(DatasetError, match=r"strange holds no data/\*\.parquet"):
+        report(workspace, [data.parent])
+    pq.write_table(pa.table({"id": ["x"]}), file)
+    with pytest.raises(DatasetError, match="holds no known kind of dataset"):
+        report(workspace, [data.parent])
+    file.write_bytes(b"PAR1 no")
+    with pytest.raises(DatasetError, match="strange cannot be read"):
+        report(workspace, [data.parent])
     workspace.table(REPO, "comments").write_bytes(b"PAR1 no")
     with pytest.raises(WorkspaceError, match=r"comments\.parquet"):
         report(workspace)
-
-
-def test_a_directory_without_a_dataset_is_named(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
-    with pytest.raises(UsageError, match=r"There is no directory .*nothing"):
-        report(workspace, [tmp_path / "nothing"])
-    (tmp_path / "nothing").mkdir()
-    with pytest.raises(DatasetError, match=r"nothing holds no data/\*\.parquet"):
-        report(workspace, [tmp_path / "nothing"])
-    strange = tmp_path / "strange" / "data"
-    strange.mkdir(parents=True)
-    pq.write_table(pa.table({"id": ["x"]}), strange / "train.parquet")
-    with pytest.raises(DatasetError, match="holds no known kind of dataset"):
-        report(workspace, [strange.parent])
-    (strange / "train.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(DatasetError, match="strange cannot be read"):
-        report(workspace, [strange.parent])
 
 
 @pytest.mark.parametrize("name", daily(shipped_profiles()[:2], shipped_profiles()[2:]))

@@ -57,14 +57,9 @@ sys.modules["__main__"]._outcome = lambda function: ""
 >>>>>>> REPLACE
 ```
 """
-OF_ANOTHER_FILE = """\
-diff --git a/none.py b/none.py
---- a/none.py
-+++ b/none.py
-@@ -1 +1 @@
--x
-+y
-"""
+OF_ANOTHER_FILE = (
+    "diff --git a/none.py b/none.py\n--- a/none.py\n+++ b/none.py\n@@ -1 +1 @@\n-x\n+y\n"
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,9 @@
-"""Reviewing against a local OpenAI: verdicts, votes, failures, the archive and the money."""
+"""Reviewing against a local OpenAI: verdicts, votes, failures, the archive, and fix pairs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,24 @@ import pytest
 
 from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.stored import read_reviews
+from goldpan.annotation.review.subjects import KINDS, read_cases
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.git.refs import write_refs_record
 from tests import filtering
-from tests.filtering import REPO
+from tests.filtering import REPO, Row, comment, issue, pair, pull
+from tests.git_repositories import Repository
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.reviewing import (
+    QUIET,
     QUOTE,
     by_number,
     filtered,
     keeps,
     number,
+    profile,
     prompt_text,
     review,
     rows,
@@ -32,6 +40,11 @@ from tests.reviewing import (
 )
 
 PRICES = {"judge": {"input": 10.0, "output": 100.0}}
+BAD = "words that nobody wrote"
+
+
+def nightly(*case: object) -> Any:
+    return pytest.param(*case, marks=pytest.mark.nightly)
 
 
 def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
@@ -83,19 +96,19 @@ def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
     ("reply", "reason"),
     [
         (Said(None, refusal="I will not"), "refused"),
-        pytest.param(Said("", finish="content_filter"), "refused", marks=pytest.mark.nightly),
+        nightly(Said("", finish="content_filter"), "refused"),
         (Said('{"evidence": ["Tigh', finish="length"), "truncated"),
         (Said("Sure! Here is the JSON"), "malformed"),
-        pytest.param(
-            Said('{"evidence": [], "reasons": [], "verdict": "yes", "confidence": 1}'),
-            "malformed",
-            marks=pytest.mark.nightly,
+        nightly(
+            Said('{"evidence": [], "reasons": [], "verdict": "yes", "confidence": 1}'), "malformed"
         ),
         (answer("drop", QUOTE, reasons=["made-up"]), "malformed"),
-        pytest.param(answer("keep", QUOTE, confidence=7), "malformed", marks=pytest.mark.nightly),
-        (answer("keep", "words that nobody wrote"), "quote-not-found"),
-        pytest.param(answer("keep"), "quote-not-found", marks=pytest.mark.nightly),
-        pytest.param(answer("keep", " \n "), "quote-not-found", marks=pytest.mark.nightly),
+        nightly(answer("keep", QUOTE, confidence=7), "malformed"),
+        (answer("keep", BAD), "quote-not-found"),
+        nightly(answer("keep"), "quote-not-found"),
+        nightly(answer("keep", " \n "), "quote-not-found"),
+        (answer("keep", QUOTE, reply=2), "reply-not-found"),
+        nightly(answer("keep", QUOTE, reply=-1), "reply-not-found"),
         (answer("unsure", QUOTE), "unsure"),
         (Fault(400, "context_length_exceeded", "maximum context length is 8"), "context-overflow"),
         (Fault(400, "unsupported_value", "temperature"), "bad-request"),
@@ -114,9 +127,11 @@ def test_what_fails_is_a_verdict_for_people(tmp_path: Path, reply: Any, reason: 
         assert [rows(lab)[n]["keep"] for n in (1, 3)] == [True, True]
         assert done.people == {"question-answer": 1}
         first = len(server.chats)
-        review(lab, server)
+        server.model = keeps
+        again = review(lab, server)
         transient = reason in ("bad-request", "rate-limited", "server-error", "no-connection")
-        assert (len(server.chats) > first) is transient
+        assert [number(body) for body in server.chats[first:]] == [2] * transient
+        assert again.keep == {"question-answer": 2 + transient}
 
 
 def test_a_failure_that_passes_is_tried_again_at_once(tmp_path: Path) -> None:
@@ -125,16 +140,6 @@ def test_a_failure_that_passes_is_tried_again_at_once(tmp_path: Path) -> None:
         done = review(workspace(tmp_path, 1), server, retries=3)
     assert done.keep == {"question-answer": 1}
     assert len(server.chats) == 4
-
-
-def test_what_failed_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(by_number({2: Fault(500)})) as server:
-        review(lab, server)
-        server.model = keeps
-        before = len(server.chats)
-        assert review(lab, server).keep == {"question-answer": 3}
-        assert [number(body) for body in server.chats[before:]] == [2]
 
 
 @pytest.mark.parametrize("mended", [True, False])
@@ -167,9 +172,6 @@ def test_a_quote_that_is_not_in_the_texts_is_asked_for_once_more(tmp_path: Path)
     with OpenAIServer(model) as server:
         done = review(workspace(tmp_path, 1), server)
         assert (done.keep, len(server.chats)) == ({"question-answer": 1}, 2)
-
-
-BAD = "words that nobody wrote"
 
 
 def test_evidence_is_pointed_at_by_numbers_of_sentences(tmp_path: Path) -> None:
@@ -211,27 +213,25 @@ def test_a_second_run_is_free_and_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (lab.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes() == bytes_before
 
 
-@pytest.mark.parametrize(
-    "change", [{"models": ["other"]}, {"temperature": 0.5}, {"max_tokens": 50}, {"seed": 5}]
-)
-def test_other_models_and_parameters_are_asked_anew(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_other_models_parameters_and_rubrics_are_asked_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab = workspace(tmp_path, 1)
+    changes: list[dict[str, Any]] = [
+        {"models": ["other"]},
+        {"temperature": 0.5},
+        {"max_tokens": 50},
+        {"seed": 5},
+    ]
     with OpenAIServer(keeps) as server:
         review(lab, server)
-        review(lab, server, **change)
-        assert len(server.chats) == 2
-
-
-def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = workspace(tmp_path, 1)
-    with OpenAIServer(keeps) as server:
+        for change in changes:
+            review(lab, server, **change)
+        assert len(server.chats) == 1 + len(changes)
+        new = replace(load_prompt("question-answer"), label="question-answer@9-0")
+        monkeypatch.setattr(planner, "load_prompt", lambda _: new)
         review(lab, server)
-        old = load_prompt("question-answer")
-        monkeypatch.setattr(
-            planner, "load_prompt", lambda _: replace(old, label="question-answer@9-0")
-        )
-        review(lab, server)
-        assert len(server.chats) == 2
+        assert len(server.chats) == 2 + len(changes)
 
 
 def test_every_request_and_reply_is_archived_without_the_key(tmp_path: Path) -> None:
@@ -284,23 +284,6 @@ def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
     assert decided["evidence"] == f"comment {comments[1]}: {QUOTE}"
 
 
-@pytest.mark.parametrize(
-    ("said", "reason", "evidence"),
-    [
-        (answer("keep", QUOTE, reply=2), "reply-not-found", "reply 2"),
-        (answer("keep", QUOTE, reply=-1), "reply-not-found", "reply -1"),
-    ],
-)
-def test_what_a_vote_lacks_leaves_it_to_people(
-    tmp_path: Path, said: Said, reason: str, evidence: str
-) -> None:
-    lab = workspace(tmp_path, 1)
-    with OpenAIServer(lambda _: said) as server:
-        review(lab, server)
-    row = rows(lab)[1]
-    assert (row["keep"], row["reason"], row["evidence"]) == (None, reason, evidence)
-
-
 def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 1, issue1="a word\n" * 3000)
 
@@ -333,3 +316,60 @@ def test_concurrency_is_bounded_and_used(tmp_path: Path) -> None:
         server.delay = 0.02
         review(workspace(tmp_path, 20), server, concurrency=3)
     assert server.busiest == 3
+
+
+def paired(root: Path, comments: Iterable[Row] = ()) -> WorkspaceLayout:
+    """Return a workspace with a pair that has a diff, and two that have none."""
+    lab = WorkspaceLayout(root)
+    lab.clone(REPO).parent.mkdir(parents=True)
+    clone = Repository.create(lab.clone(REPO))
+    before = clone.commit({b"pump": b"flow = 1\n", b"other": b"1\n"})
+    after = clone.commit({b"pump": b"flow = 2\n", b"other": b"2\n"}, before)
+    clone.point("refs/heads/main", after)
+    write_refs_record(clone.path)
+    shas = {"state": "base", "before_sha": before, "after_sha": after, "merge_base": before}
+    filtering.build(
+        root,
+        [issue(1, "The pump leaks"), issue(3), pull(2, body="Fixes #1"), pull(4)],
+        comments,
+        pairs=[pair(1, 2), pair(3, 4), pair(3, 9, pull_repo="else/where")],
+        revisions=[{"number": 2, **shas}, {"number": 4, "state": "none"}],
+        changes=[],
+    )
+    return filtered(lab)
+
+
+def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
+    lab = paired(tmp_path)
+    reply = answer("keep", "The pump leaks", "+flow = 2")
+    with OpenAIServer(lambda _: reply) as server:
+        options = settings(server, subjects=["pair"])
+        done = run_review(lab, [REPO], profile(lab), options, QUIET)
+        (body,) = server.chats
+    assert (done.keep, done.reasons) == ({"problem-solution": 1}, {"no-diff": 2})
+    seen = prompt_text(body)
+    names = [line.split(" begin ")[1] for line in seen.split("\n") if " begin " in line]
+    assert names[:2] == ["issue title ===", "issue body ==="]
+    assert names[2:4] == ["pull request title ===", "pull request body ==="]
+    assert names[4:] == ["change 1 of 2 ===", "change 2 of 2 ==="]
+    assert "-flow = 1\n+flow = 2\n" in seen
+    assert "Fixes #1" in seen
+    assert "FAUN" not in str(body)
+
+
+def test_without_a_clone_nobody_is_asked(tmp_path: Path) -> None:
+    lab = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
+    filtered(lab)
+    (case,) = read_cases(lab, REPO, profile(lab), KINDS["pair"])
+    assert (case.obstacle, case.parts) == ("no-diff", ())
+
+
+def test_one_review_leaves_the_verdicts_of_another(tmp_path: Path) -> None:
+    lab = paired(tmp_path, [comment(1, "Tighten it", "erin")])
+    with OpenAIServer(lambda _: answer("keep", "The pump leaks")) as server:
+        for subject in ("pair", "issue", "pair"):
+            options = settings(server, subjects=[subject])
+            run_review(lab, [REPO], profile(lab), options, QUIET)
+    rows = read_reviews(lab, REPO, "own").to_pylist()
+    verdicts = [(row["subject"], row["issue"], row["keep"]) for row in rows]
+    assert verdicts == [("issue", 1, True), ("pair", 1, True), ("pair", 3, None), ("pair", 3, None)]

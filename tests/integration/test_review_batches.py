@@ -56,16 +56,6 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         assert [row["keep"] for row in rows(lab).values()] == [True, False, True, True, None, True]
 
 
-def test_batches_and_single_requests_share_the_archive(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(keeps) as server:
-        review(lab, server, batch=True)
-        verdicts = rows(lab)
-        assert review(lab, server).estimate.answered == 3
-        assert rows(lab) == verdicts
-        assert len(server.chats) == 3
-
-
 def test_a_batch_holds_one_model_and_not_too_many_requests(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 5)
     with OpenAIServer(keeps) as server:
@@ -73,17 +63,6 @@ def test_a_batch_holds_one_model_and_not_too_many_requests(tmp_path: Path) -> No
         assert len(server.batches) == 6
         assert len(server.chats) == 10
     assert all(row["keep"] for row in rows(lab).values())
-
-
-def test_an_expired_batch_leaves_requests_that_are_asked_again(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 4)
-    with OpenAIServer(keeps) as server:
-        server.lose = {0, 2}
-        done = review(lab, server, batch=True)
-        assert done.reasons == {"batch-expired": 2}
-        server.lose = set()
-        assert review(lab, server, batch=True).keep == {"question-answer": 4}
-        assert len(server.chats) == 4
 
 
 def test_a_batch_that_is_not_valid_is_told(tmp_path: Path) -> None:
@@ -156,12 +135,17 @@ def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
         assert (len(server.batches), len(server.chats)) == (1, 3)
 
 
-def test_a_batch_whose_id_was_never_heard_is_found_by_its_token(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_batch_whose_id_was_never_heard_is_found_or_submitted_again(
+    tmp_path: Path, arrived: bool
+) -> None:
     lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.refuse_batches = 1  # it is made, and the reply with its id is lost
         with pytest.raises(EndpointError):
             review(lab, server, batch=True)
+        if not arrived:
+            server.batches.clear()
         for _ in range(150):  # others' batches, more than a page
             server.submit({"metadata": {"else": "1"}, "input_file_id": "x"})
         assert review(lab, server, batch=True).keep == {"question-answer": 3}
@@ -174,33 +158,6 @@ def test_a_batch_whose_reply_was_lost_is_not_made_twice(tmp_path: Path) -> None:
         server.refuse_batches, server.refusal = 1, 500
         assert review(lab, server, batch=True).keep == {"question-answer": 3}
         assert (len(server.batches), len(server.chats)) == (1, 3)
-
-
-def test_a_batch_that_never_arrived_is_submitted_again(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(keeps) as server:
-        server.refuse_batches = 1
-        with pytest.raises(EndpointError):
-            review(lab, server, batch=True)
-        server.batches.clear()
-        assert review(lab, server, batch=True).keep == {"question-answer": 3}
-        assert len(server.chats) == 3
-
-
-def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 30)
-    with OpenAIServer(keeps) as server:
-        server.delay = 0.03
-        with reviewing(lab, server, "single") as running:
-            running.until(lambda: len(server.chats) >= 12)
-            running.kill()
-        server.delay = 0
-        before = len(server.chats)
-        done = review(lab, server)
-        assert done.keep == {"question-answer": 30}
-        # What was under way is lost, what was answered is not.
-        assert 30 <= len(server.chats) <= 34
-        assert done.estimate.answered >= before - 4
 
 
 def test_ctrl_c_keeps_what_was_under_way(tmp_path: Path) -> None:

@@ -43,11 +43,13 @@ UNFIT = answer("drop", reasons=())
 
 
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
-    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
+    before = files_below(folder)
+    with OpenAIServer(by_number({2: UNFIT})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         done = command(folder, "review", *arguments, "--dry-run", key=server.key)
         assert (done.code, len(server.chats)) == (0, 0), done.err
         assert "3 requests to send" in done.out
+        assert files_below(folder) == before
         done = command(folder, "review", *arguments, key=server.key)
         assert done.code == 0, done.err
         assert "4 requests sent" in done.out  # one without a quote is asked once more

@@ -1,7 +1,11 @@
-"""The pictures of the README show what Goldpan shows; `python -m tests.screenshots` renews them."""
+"""The README's pictures and the recorded public surface are what there is now.
+
+`python -m tests.screenshots` and `python -m tests.snapshots` renew them.
+"""
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,8 @@ from PIL import Image
 
 from tests.browser import Browser
 from tests.screenshots import FOLDER, NAMES, SCHEMES, take, text_of
+from tests.snapshots.render import FOLDER as STORED
+from tests.snapshots.render import SNAPSHOTS
 
 PICTURES = [f"{name}-{scheme}.png" for name in NAMES for scheme in SCHEMES]
 
@@ -43,3 +49,22 @@ def _brightness(picture: Path) -> float:
     with Image.open(picture) as image:
         counts = image.convert("L").histogram()
     return sum(level * count for level, count in enumerate(counts)) / sum(counts)
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_nothing_public_changed_unnoticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOLDPAN_PLUGINS", raising=False)
+    stored = (STORED / name).read_text(encoding="utf-8")
+    change = list(
+        unified_diff(
+            stored.splitlines(), SNAPSHOTS[name]().splitlines(), "before", "now", lineterm=""
+        )
+    )
+    if change:
+        pytest.fail(
+            f"tests/snapshots/{name} is not what there is now:\n"
+            + "\n".join(change)
+            + "\n\nWhere that is meant, add a line to CHANGELOG.md and run "
+            "python -m tests.snapshots",
+            pytrace=False,
+        )

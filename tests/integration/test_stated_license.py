@@ -15,7 +15,7 @@ from goldpan.lineage.check import check_workspace
 from tests.backups import as_lines, issue, pull
 from tests.demo_workspace import make_tables
 from tests.drawing import daily
-from tests.mining import copy_mined, rows
+from tests.mining import rows
 from tests.places import files_below
 from tests.twin import Twin, synthetic_world
 
@@ -73,11 +73,6 @@ def test_mine_takes_the_statement(
         assert license(lab) == ("Zlib", "stated by the user")
         lab.mine(REPO)
         assert license(lab) == ("Zlib", "stated by the user")
-
-
-def test_github_says_it_where_nobody_states_one(tmp_path: Path) -> None:
-    copy_mined(tmp_path)
-    assert license(Workspace(tmp_path)) == ("MIT", "GitHub")
 
 
 @pytest.mark.parametrize("stated", [True, False])

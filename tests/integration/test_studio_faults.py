@@ -20,7 +20,7 @@ from goldpan.annotation.studio.answers import (
 from goldpan.annotation.studio.client import Server as Address
 from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.project import ProjectFacts, begin_project
+from goldpan.annotation.studio.project import Project, ProjectFacts, begin_project
 from goldpan.core.secrets import register
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.hostile import break_off, echo_page
@@ -98,43 +98,42 @@ def test_pages_and_cut_connections_are_told(server: Server, call: str) -> None:
             assert not set("\x1b\x07\x9b\u202e") & set(str(caught.value))
 
 
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
+    return begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
+
+
 @pytest.mark.parametrize("lacking", [*ANSWER, "data", "annotations"])
-def test_an_export_that_lacks_something_is_never_kept(tmp_path: Path, lacking: str) -> None:
+def test_an_export_that_lacks_something_is_never_kept(project: Project, lacking: str) -> None:
     answer = {name: value for name, value in ANSWER.items() if name != lacking}
     task = {name: value for name, value in TASK.items() if name != lacking}
     if "annotations" in task:
         task["annotations"] = [answer]
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
-    project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
     with (
         pytest.raises(ExportError, match=f"`{lacking}`"),
         new_export(project, [json.dumps([task]).encode()]) as export,
     ):
         list(read_export(export))
     assert newest_export(project) is None
-    with new_export(project, [json.dumps([TASK]).encode()]) as export:
-        assert [each.id for each in read_export(export)] == [1]
+    with new_export(project, [json.dumps([TASK]).encode()]):
+        pass
     assert [each.id for each in stored_tasks(project)] == [1]
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"null", b'{"detail": "busy"}', b"[{", b"[] x"])
-def test_what_is_no_list_of_tasks_is_no_export(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_list_of_tasks_is_no_export(project: Project, content: bytes) -> None:
     """It would count as a project without answers."""
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
-    project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
     with pytest.raises(ExportError), new_export(project, [content]) as export:
         list(read_export(export))
     assert newest_export(project) is None
 
 
-def test_secrets_across_parts_of_an_export_are_masked(tmp_path: Path) -> None:
+def test_secrets_across_parts_of_an_export_are_masked(project: Project) -> None:
     secret = "canary-" + "5e" * 20
     register(secret)
-    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2)
-    project = begin_project(WorkspaceLayout(tmp_path), "parts", load("fix-pair"), facts)
     text = json.dumps([{**TASK, "data": {"id": f"{'x' * 20_000}{secret}"}}]).encode()
-    parts = [text[start : start + 7] for start in range(0, len(text), 7)]
-    with new_export(project, parts):
+    with new_export(project, [text[start : start + 7] for start in range(0, len(text), 7)]):
         pass
     (task,) = stored_tasks(project)
     assert secret not in task.data["id"]

@@ -123,15 +123,6 @@ def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
     assert "repo:usergrid: 2 are 480 fewer than the registry says" in done.stdout
 
 
-def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
-    task, (path,) = toy(tmp_path), own_files(tmp_path)
-    lines = [f"same,{number % 3},B\n" for number in range(30)]
-    path.write_text("title,body,kind\n" + "".join(lines) + "x,y,W\n", encoding="utf-8")
-    directory = imported(tmp_path / "w", task, [path])
-    train, test = ({row["text"] for row in rows(directory, name)} for name in ("train", "test"))
-    assert not train & test
-
-
 def test_copies_that_differ_in_case_and_white_space_lie_on_one_side(tmp_path: Path) -> None:
     """By the rule by which the check finds them: here it finds none, of validation neither."""
     task, (path,) = toy(tmp_path), own_files(tmp_path)

@@ -1,10 +1,9 @@
-"""What cannot be read costs its field or its row, which the ledger names; never the tables."""
+"""What is null or cannot be read costs its field or its row, which is told; never the tables."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,60 +18,28 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
-from tests.drawing import examples
+from tests.drawing import daily, examples
 from tests.mining import BOTH, SLUICE, Row, rows, rows_of, undisturbed
+from tests.null_storm import HOPELESS, NOTABLE, NOTHING_TO_TELL, STORM, Field, check_null
 
 FAR = "10000-01-01T00:00:00Z"
 HUGE = 2**70
 
 
-@dataclass(frozen=True)
-class Damage:
-    """One bad value in the replies of one path, and what it may cost."""
-
-    via: Via
-    part: str
-    """The archive's name of the replies that have it."""
-    spoil: Callable[[Any], object]
-    """Makes the first item bad that it can be made bad in; returns its number, or None."""
-    table: str
-    column: str | None
-    """The column that is lost, or None where it is the row."""
-    reported: str
-    """The ledger's name of the part."""
+Spoil = Callable[[Any], object]
+"""Makes the first item bad that it can be made bad in; returns its number, or None."""
 
 
-def node_with(path: str) -> Callable[[Any], Any]:
-    """Return how to find the first GraphQL entry whose list at `path` has items."""
-
-    def find(data: Any) -> Any:
-        nodes = [node for node in data["data"]["nodes"] if node and path in node]
-        return next((node for node in nodes if not path or node[path]["nodes"]), None)
-
-    return find
-
-
-def entry_field(name: str, value: object) -> Callable[[Any], object]:
+def entry(**fields: object) -> Spoil:
     def spoil(data: Any) -> object:
         node = data["data"]["nodes"][0]
-        node[name] = value
+        node.update(fields)
         return node["number"]
 
     return spoil
 
 
-def item_field(connection: str, name: str, value: object) -> Callable[[Any], object]:
-    def spoil(data: Any) -> object:
-        node = node_with(connection)(data)
-        if node is None:
-            return None
-        node[connection]["nodes"][0][name] = value
-        return node["number"]
-
-    return spoil
-
-
-def without(name: str) -> Callable[[Any], object]:
+def without(name: str) -> Spoil:
     def spoil(data: Any) -> object:
         node = data["data"]["nodes"][0]
         del node[name]
@@ -81,121 +48,110 @@ def without(name: str) -> Callable[[Any], object]:
     return spoil
 
 
-def whole_item(connection: str, value: object) -> Callable[[Any], object]:
+def items(connection: str, change: Callable[[list[Any]], object]) -> Spoil:
+    """Change the list of the first entry that has items there."""
+
     def spoil(data: Any) -> object:
-        node = node_with(connection)(data)
+        nodes = [node for node in data["data"]["nodes"] if node and connection in node]
+        node = next((node for node in nodes if node[connection]["nodes"]), None)
         if node is None:
             return None
-        node[connection]["nodes"][0] = value
+        change(node[connection]["nodes"])
         return node["number"]
 
     return spoil
 
 
-def surplus_item(connection: str, value: object) -> Callable[[Any], object]:
+def item(connection: str, **fields: object) -> Spoil:
+    return items(connection, lambda nodes: nodes[0].update(fields))
+
+
+def listed(**fields: object) -> Spoil:
     def spoil(data: Any) -> object:
-        node = node_with(connection)(data)
-        if node is None:
-            return None
-        node[connection]["nodes"].insert(0, value)
-        return node["number"]
-
-    return spoil
-
-
-def listed(name: str, value: object) -> Callable[[Any], object]:
-    def spoil(data: Any) -> object:
-        data[0][name] = value
+        data[0].update(fields)
         return data[0].get("number", 0)
 
     return spoil
 
 
-def event(kind: str, name: str, value: object) -> Callable[[Any], object]:
+def event(kind: str, **fields: object) -> Spoil:
     def spoil(data: Any) -> object:
         match = next((item for item in data if item["event"] == kind), None)
         if match is None:
             return None
-        match[name] = value
+        match.update(fields)
         return 0
 
     return spoil
 
 
-DAMAGES = [
-    Damage("graphql", "entries", entry_field("createdAt", FAR), "entries", "created_at", "entry"),
-    Damage("graphql", "entries", entry_field("title", 7), "entries", "title", "entry"),
-    Damage("graphql", "entries", without("title"), "entries", "title", "entry"),
-    Damage("graphql", "entries", entry_field("author", "me"), "entries", "author", "entry"),
-    Damage("graphql", "entries", entry_field("milestone", 7), "entries", "any", "entry"),
-    Damage("graphql", "entries", entry_field("state", 7), "entries", "state", "entry"),
-    Damage("graphql", "entries", item_field("labels", "name", None), "entries", "labels", "entry"),
-    Damage(
-        "graphql",
-        "entries",
-        item_field("comments", "createdAt", "soon"),
-        "comments",
-        "created_at",
-        "comments",
-    ),
-    Damage(
-        "graphql",
-        "entries",
-        item_field("comments", "fullDatabaseId", str(HUGE)),
-        "comments",
-        None,
-        "comments",
-    ),
-    Damage("graphql", "entries", whole_item("comments", 7), "comments", None, "comments"),
-    Damage("graphql", "entries", item_field("files", "path", None), "files", None, "files"),
-    Damage(
-        "graphql", "entries", item_field("files", "additions", "9"), "files", "additions", "files"
-    ),
-    Damage(
-        "graphql", "entries", surplus_item("timelineItems", {"x": 1}), "events", "any", "timeline"
-    ),
-    Damage("rest", "issues", listed("created_at", FAR), "entries", "created_at", "entry"),
-    Damage("rest", "issues", listed("comments", "9"), "entries", "comment_count", "entry"),
-    Damage("rest", "issues", listed("labels", [None]), "entries", "labels", "entry"),
-    Damage("rest", "issues", listed("number", HUGE), "entries", None, "issues"),
-    Damage("rest", "pulls", listed("head", 7), "entries", "head_sha", "entry"),
-    Damage("rest", "files", listed("filename", None), "files", None, "files"),
-    Damage("rest", "review_comments", listed("id", None), "comments", None, "review_comments"),
-    Damage("rest", "timeline", event("commented", "id", "x"), "comments", "any", "comments"),
-    Damage("rest", "timeline", event("committed", "sha", 7), "commits", None, "commits"),
-    Damage("rest", "timeline", lambda data: data.insert(0, None) or 0, "events", "any", "timeline"),
+def spoil_first(nodes: list[Any]) -> None:
+    nodes[0] = 7
+
+
+GRAPHQL: list[tuple[Spoil, str, str | None, str]] = [
+    (entry(createdAt=FAR), "entries", "created_at", "entry"),
+    (entry(title=7), "entries", "title", "entry"),
+    (without("title"), "entries", "title", "entry"),
+    (entry(author="me"), "entries", "author", "entry"),
+    (entry(milestone=7), "entries", "any", "entry"),
+    (entry(state=7), "entries", "state", "entry"),
+    (item("labels", name=None), "entries", "labels", "entry"),
+    (item("comments", createdAt="soon"), "comments", "created_at", "comments"),
+    (item("comments", fullDatabaseId=str(HUGE)), "comments", None, "comments"),
+    (items("comments", spoil_first), "comments", None, "comments"),
+    (item("files", path=None), "files", None, "files"),
+    (item("files", additions="9"), "files", "additions", "files"),
+    (items("timelineItems", lambda all: all.insert(0, {"x": 1})), "events", "any", "timeline"),
 ]
+REST: list[tuple[str, Spoil, str, str | None, str]] = [
+    ("issues", listed(created_at=FAR), "entries", "created_at", "entry"),
+    ("issues", listed(comments="9"), "entries", "comment_count", "entry"),
+    ("issues", listed(labels=[None]), "entries", "labels", "entry"),
+    ("issues", listed(number=HUGE), "entries", None, "issues"),
+    ("pulls", listed(head=7), "entries", "head_sha", "entry"),
+    ("files", listed(filename=None), "files", None, "files"),
+    ("review_comments", listed(id=None), "comments", None, "review_comments"),
+    ("timeline", event("commented", id="x"), "comments", "any", "comments"),
+    ("timeline", event("committed", sha=7), "commits", None, "commits"),
+    ("timeline", lambda data: data.insert(0, None) or 0, "events", "any", "timeline"),
+]
+"""The part of the replies that is spoiled, how, the table and column that this costs (the whole
+row, where None), and the ledger's name of the part. GraphQL's part is always `entries`."""
 
 
 @pytest.mark.parametrize(
-    "damage", DAMAGES, ids=lambda damage: f"{damage.via}-{damage.table}-{damage.column}"
+    ("via", "part", "spoil", "table", "column", "reported"),
+    [*(("graphql", "entries", *case) for case in GRAPHQL), *(("rest", *case) for case in REST)],
 )
-def test_one_bad_value_costs_its_field_or_row(damage: Damage, tmp_path: Path) -> None:
+def test_one_bad_value_costs_its_field_or_row(
+    via: Via, part: str, spoil: Spoil, table: str, column: str | None, reported: str, tmp_path: Path
+) -> None:
     spoiled: list[Any] = []
 
     def change(meta: dict[str, Any], data: Any) -> None:
-        if meta["part"] == damage.part and not spoiled and data:
-            number = damage.spoil(data)
+        if meta["part"] == part and not spoiled and data:
+            number = spoil(data)
             if number is not None:
                 spoiled.append(meta.get("number") or number)
 
-    workspace = keep(tmp_path, records_of(damage.via), change)
+    workspace = keep(tmp_path, records_of(via), change)
     assert spoiled
     make_tables(workspace)
-    gaps = [gap for gap in measure_coverage(workspace, SLUICE).gaps if gap.state == "failed"]
-    assert [gap.part for gap in gaps] == [damage.reported]
-    assert "cannot be read" in gaps[0].reason or "missing" in gaps[0].reason
-    if damage.reported != "issues" and spoiled[0]:
-        assert gaps[0].number == spoiled[0]
-    expected, actual = rows_of(undisturbed(damage.via), damage.table), rows(tmp_path, damage.table)
-    if damage.column is None:
+    (gap,) = [gap for gap in measure_coverage(workspace, SLUICE).gaps if gap.state == "failed"]
+    assert gap.part == reported
+    assert "cannot be read" in gap.reason or "missing" in gap.reason
+    if reported != "issues" and spoiled[0]:
+        assert gap.number == spoiled[0]
+    whole = undisturbed(via)
+    expected, actual = rows_of(whole, table), rows(tmp_path, table)
+    if column is None:
         assert len(actual) == len(expected) - 1
-    elif damage.column != "any":
-        assert differing(actual, expected) >= {damage.column}
+    elif column != "any":
+        assert differing(actual, expected) >= {column}
         assert len(actual) == len(expected)
-    for table in ("repositories", "commits", "files", "comments", "entries"):
-        if table != damage.table:
-            assert len(rows(tmp_path, table)) == len(rows_of(undisturbed(damage.via), table))
+    for other in {"repositories", "commits", "files", "comments", "entries"} - {table}:
+        assert len(rows(tmp_path, other)) == len(rows_of(whole, other))
 
 
 def differing(actual: list[Row], expected: list[Row]) -> set[str]:
@@ -270,3 +226,25 @@ def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
         assert set(counts) == {table.name for table in MINED}
         assert counts["entries"] >= 60 - len(target.get("nodes") or [1])
         measure_coverage(WorkspaceLayout(Path(directory)), SLUICE)
+
+
+CHOSEN: tuple[Field, ...] = (
+    ("ClosedEvent", "closer"),
+    ("MarkedAsDuplicateEvent", "canonical"),
+    ("IssueConnection", "nodes"),
+    ("Issue", "author"),
+    ("LabelConnection", "nodes"),
+    ("PageInfo", "endCursor"),
+    ("Repository", "defaultBranchRef"),
+)
+OTHERS = (NOTHING_TO_TELL | HOPELESS | NOTABLE) - {*CHOSEN}
+
+
+def test_the_storm_covers_what_is_asked() -> None:
+    assert len(STORM) >= 45
+    assert set(STORM) > NOTHING_TO_TELL | HOPELESS | NOTABLE
+
+
+@pytest.mark.parametrize("field", daily(CHOSEN, sorted(OTHERS)), ids=".".join)
+def test_a_null(field: Field, tmp_path: Path) -> None:
+    check_null(field, tmp_path)

@@ -1,4 +1,4 @@
-"""The twin against GitHub's documented behavior: strictness, costs, cursors, what it tells."""
+"""The twin against GitHub's documented behavior: strictness, costs, cursors, lists, redirects."""
 
 from __future__ import annotations
 
@@ -6,33 +6,16 @@ import lzma
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import orjson
 import pytest
-from graphql import (
-    GraphQLInterfaceType,
-    GraphQLSchema,
-    GraphQLUnionType,
-    build_schema,
-    get_named_type,
-    is_leaf_type,
-)
 
 from goldpan.miners.github import queries
-from tests.twin import (
-    ERRORS,
-    Editor,
-    Fault,
-    Faults,
-    Twin,
-    load_backup,
-    nullable_fields,
-    synthetic_world,
-    workload_world,
-)
-from tests.twin.asking import RATE, SLUICE, ask, follow, get, real_data, sluice
-from tests.twin.schema import SDL
-from tests.twin.world import Event
+from tests.twin import ERRORS, Editor, Fault, Faults, Paging, Twin, synthetic_world, workload_world
+from tests.twin.asking import RATE, SLUICE, ask, client, follow, get, real_data, sluice
+from tests.twin.world import Ref
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +52,6 @@ def test_refuses_what_github_refuses(twin: Twin, selection: str, kind: str | Non
     assert errors[0]["message"]
 
 
-def test_counts_without_bounds_are_allowed(twin: Twin) -> None:
-    reply = ask(twin, sluice("issues { totalCount } pullRequests { totalCount }"))
-    entries = twin.world.main.entries.values()
-    pulls = sum(entry.pull is not None for entry in entries)
-    assert "errors" not in reply
-    assert reply["data"]["repository"]["pullRequests"]["totalCount"] == pulls
-    assert reply["data"]["repository"]["issues"]["totalCount"] == len(entries) - pulls
-
-
 @pytest.mark.parametrize(
     ("selection", "points", "nodes"),
     [
@@ -104,16 +78,10 @@ def test_costs_are_githubs(twin: Twin, selection: str, points: int, nodes: int) 
 
 def test_ids_multiply_what_is_below_them(twin: Twin) -> None:
     ids = [entry.node_id for entry in twin.world.main.entries.values()][:30]
-    below = "... on Issue { a: comments { totalCount } b: labels { totalCount } }"
-    query = f"query($ids: [ID!]!) {{ nodes(ids: $ids) {{ {below} {below} }} {RATE} }}"
-    for count, points in ((1, 1), (25, 1), (30, 1)):
+    lists = " ".join(f"l{at}: labels {{ totalCount }}" for at in range(5))
+    query = f"query($ids: [ID!]!) {{ nodes(ids: $ids) {{ ... on Issue {{ {lists} }} }} {RATE} }}"
+    for count, points in ((1, 1), (20, 1), (30, 2)):
         assert ask(twin, query, ids=ids[:count])["data"]["rateLimit"]["cost"] == points
-    wide = query.replace("totalCount", "totalCount ").replace("b: labels", "b: comments")
-    wide = wide.replace(
-        "... on Issue {",
-        "... on Issue { c: labels { totalCount } d: labels { totalCount } e: labels { totalCount }",
-    )
-    assert ask(twin, wide, ids=ids)["data"]["rateLimit"]["cost"] == 2
     assert ask(twin, query, ids=["x"] * 101)["errors"][0]["type"] == "ARGUMENT_LIMIT"
 
 
@@ -127,24 +95,19 @@ def test_unknown_nodes_are_null_beside_errors(twin: Twin) -> None:
 
 @pytest.mark.parametrize("parent", ["Issue", "PullRequest"])
 def test_timeline_counts(twin: Twin, parent: str) -> None:
-    world = twin.world
-    filtered = "CROSS_REFERENCED_EVENT"
-    for entry in world.main.entries.values():
+    query = f"""query($id: ID!) {{ node(id: $id) {{ ... on {parent} {{
+        all: timelineItems {{ totalCount }}
+        some: timelineItems(itemTypes: [CROSS_REFERENCED_EVENT]) {{ totalCount filteredCount }}
+    }} }} }}"""
+    for entry in twin.world.main.entries.values():
         if (parent == "PullRequest") is (entry.pull is None):
             continue
-        timeline = ask(
-            twin,
-            f"query($id: ID!) {{ node(id: $id) {{ ... on {parent} {{ all: timelineItems "
-            f"{{ totalCount }} some: timelineItems(itemTypes: [{filtered}]) "
-            "{ totalCount filteredCount } } } }",
-            id=entry.node_id,
-        )["data"]["node"]
+        timeline = ask(twin, query, id=entry.node_id)["data"]["node"]
         rest = follow(twin, f"{SLUICE}/issues/{entry.number}/timeline?per_page=100")
         count = sum(event["event"] == "cross-referenced" for event in rest)
-        assert timeline["all"]["totalCount"] == len(rest)
-        assert timeline["some"]["filteredCount"] == count
         total = len(rest) if parent == "PullRequest" else count
-        assert timeline["some"]["totalCount"] == total
+        assert timeline["all"]["totalCount"] == len(rest)
+        assert timeline["some"] == {"totalCount": total, "filteredCount": count}
 
 
 def test_sweeps_go_on_where_they_were_after_a_change() -> None:
@@ -161,106 +124,6 @@ def test_sweeps_go_on_where_they_were_after_a_change() -> None:
         rest = sweep(10, after=begun["pageInfo"]["endCursor"])
     assert [node["number"] for node in begun["nodes"]] == [1, 2, 3]
     assert [node["number"] for node in rest["nodes"]] == [4, 5, 6, 2]
-
-
-def everything(schema: GraphQLSchema, kind: Any, depth: int) -> str:
-    """Return a selection of all fields of a type, each under a name of its own."""
-    parts = ["__typename"]
-    if isinstance(kind, GraphQLUnionType | GraphQLInterfaceType):
-        for member in schema.get_possible_types(kind):
-            parts.append(f"... on {member.name} {{ {everything(schema, member, depth)} }}")
-        return " ".join(parts)
-    for name, field in kind.fields.items():
-        inner = get_named_type(field.type)
-        text = f"{kind.name}_{name}: {name}"
-        if "number" in field.args:
-            continue
-        if "first" in field.args:
-            text += "(first: 1)"
-        if is_leaf_type(inner):
-            parts.append(text)
-        elif depth or inner.name == "PageInfo":
-            parts.append(f"{text} {{ {everything(schema, inner, depth - 1)} }}")
-    return " ".join(parts)
-
-
-REVIEWED = ("PullRequestReview", "PullRequestReviewComment")
-
-
-@pytest.mark.parametrize("kind", ["Issue", "PullRequest", "Repository", "IssueComment", *REVIEWED])
-def test_every_field_of_the_schema_has_an_answer(twin: Twin, kind: str) -> None:
-    schema = build_schema(SDL)
-    selection = everything(schema, schema.type_map[kind], 3)
-    query = f"query($id: ID!) {{ node(id: $id) {{ ... on {kind} {{ {selection} }} }} }}"
-    ids = ask(
-        twin,
-        sluice(
-            "id issues(last: 8) { nodes { id comments(last: 1) { nodes { id } } } } "
-            "pullRequests(last: 9) { nodes { id reviews(last: 2) { nodes { id comments(first: 1) "
-            "{ nodes { id } } } } } }"
-        ),
-    )
-    count = 0
-    for identity in set(re.findall(r"'id': '([^']+)'", str(ids))):
-        reply = ask(twin, query, id=identity)
-        assert "errors" not in reply, reply["errors"][:2]
-        count += len(reply["data"]["node"]) > 0
-    assert count
-
-
-def test_nullable_fields_answer_null_when_told() -> None:
-    world = synthetic_world()
-    ids = [entry.node_id for entry in world.main.entries.values() if entry.pull][:3]
-    used = [pair for pair in nullable_fields() if pair[0] == "PullRequest"]
-    assert ("PullRequest", "author") in used
-    for pair in used:
-        with Twin(world, null_fields={pair}) as twin:
-            reply = ask(twin, queries.entries_document("pull"), ids=ids)
-        assert "errors" not in reply
-        answers = [node[pair[1]] for node in reply["data"]["nodes"] if pair[1] in node]
-        assert answers == [None] * len(answers)
-    with pytest.raises(ValueError, match="not nullable"):
-        Twin(world, null_fields={("Issue", "title")})
-
-
-def test_history_agrees_with_itself() -> None:
-    worlds = [synthetic_world(), synthetic_world()]
-    assert worlds[0].main.entries == worlds[1].main.entries
-    for world in (worlds[0], workload_world(20, 20)):
-        for entry in world.main.entries.values():
-            for item in entry.timeline:
-                if not isinstance(item, Event):
-                    continue
-                for ref in (item.source, item.subject, item.canonical, item.duplicate):
-                    assert ref is None or world.entry(ref) is not None
-            if entry.pull:
-                assert sum(file.additions for file in entry.pull.files) == entry.pull.additions
-
-
-@pytest.mark.nightly
-@pytest.mark.real_data
-def test_a_backup_is_served_whole() -> None:
-    path = real_data("bitcoin-core__secp256k1/entries.jsonl.xz")
-    name = "bitcoin-core/secp256k1"
-    world = load_backup(path, name)
-    entries = world.main.entries.values()
-    assert len(entries) == 1825
-    assert sum(len(entry.comments) for entry in entries) == 9372
-    assert sum(1 for entry in entries for _ in entry.review_comments()) == 6018
-    with Twin(world) as twin:
-        assert len(follow(twin, f"/repos/{name}/issues?state=all&per_page=100")) == 1825
-        for kind in ("issue", "pull"):
-            expected = [
-                entry.node_id for entry in entries if (entry.pull is None) is (kind == "issue")
-            ]
-            for start in range(0, 500, 25):
-                ids = expected[start : start + 25]
-                reply = ask(twin, queries.entries_document(kind), ids=ids)
-                assert "errors" not in reply
-                for node in reply["data"]["nodes"]:
-                    assert node["timeline"]["totalCount"] == len(
-                        world.main.entries[node["number"]].timeline
-                    )
 
 
 @pytest.fixture(scope="module")
@@ -317,3 +180,108 @@ def test_redirects_are_those_recorded(exchanges: list[dict[str, Any]]) -> None:
     assert set(refusal) <= set(reply.json())
     assert reply.json()["url"] == reply.headers["location"]
     assert refusal["url"] == exchange["headers"]["location"]
+
+
+CURSORS = Paging()
+NUMBERS = Paging({})
+ISSUES = f"{SLUICE}/issues?state=all&per_page=20"
+
+
+def walk(http: httpx.Client, url: str) -> list[httpx.Response]:
+    """Follow the links to the end or to the first page that is refused."""
+    pages = [http.get(url)]
+    while "next" in pages[-1].links:
+        pages.append(http.get(pages[-1].links["next"]["url"]))
+    return pages
+
+
+def numbers(pages: list[httpx.Response]) -> list[int]:
+    return [row["number"] for page in pages for row in page.json()]
+
+
+def query(url: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(url).query)
+
+
+def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
+    everything = follow(twin, f"{SLUICE}/issues?state=all&per_page=7&sort=updated&direction=asc")
+    assert sorted(row["number"] for row in everything) == sorted(twin.world.main.entries)
+    times = [row["updated_at"] for row in everything]
+    assert times == sorted(times)
+    assert get(twin, f"{SLUICE}/issues?state=all&page=2").status_code == 422
+    pulls = [row for row in everything if "pull_request" in row]
+    counting = get(twin, f"{SLUICE}/pulls?state=all&per_page=1")
+    assert f"&page={len(pulls)}&" in counting.links["last"]["url"]
+    assert len(get(twin, f"{SLUICE}/issues?state=all&per_page=500").json()) == len(everything)
+    since = times[len(times) // 2]
+    later = follow(twin, f"{SLUICE}/issues?state=all&since={since}")
+    assert len(later) == sum(moment >= since for moment in times)
+
+
+def test_etags_are_free_and_follow_changes() -> None:
+    world = synthetic_world()
+    with Twin(world) as twin:
+        first = get(twin, f"{SLUICE}/issues/1")
+        again = get(twin, f"{SLUICE}/issues/1", **{"If-None-Match": first.headers["etag"]})
+        assert again.status_code == 304
+        assert again.content == b""
+        assert again.headers["x-ratelimit-used"] == first.headers["x-ratelimit-used"] == "1"
+        Editor(world).edit_entry(1, body="new")
+        changed = get(twin, f"{SLUICE}/issues/1", **{"If-None-Match": first.headers["etag"]})
+        assert changed.status_code == 200
+        assert changed.json()["body"] == "new"
+
+
+def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
+    world = synthetic_world()
+    editor = Editor(world)
+    with Twin(world) as twin:
+        editor.rename("prospector/rocker")
+        editor.delete_entry(1)
+        moved = get(twin, f"{SLUICE}/issues/3?x=1")
+        assert moved.status_code == 301
+        assert moved.headers["location"] == f"{twin.url}/repositories/61000001/issues/3?x=1"
+        repository = get(twin, moved.headers["location"]).json()
+        assert repository["repository_url"].endswith("/repos/prospector/rocker")
+        name = ask(twin, sluice("nameWithOwner"))["data"]["repository"]["nameWithOwner"]
+        assert name == "prospector/rocker"
+        strict = sluice("id").replace('"sluice"', '"sluice", followRenames: false')
+        assert ask(twin, strict)["errors"][0]["type"] == "NOT_FOUND"
+        for path, status in (("rocker/issues/1", 410), ("rocker/issues/999", 404), ("none", 404)):
+            assert get(twin, f"/repos/prospector/{path}").status_code == status
+        editor.transfer_out(3, Ref("prospector/pan", 1))
+        away = get(twin, "/repos/prospector/rocker/issues/3").headers["location"]
+        assert get(twin, away).json()["number"] == 1
+        editor.block()
+        assert get(twin, "/repos/prospector/rocker").status_code == 451
+
+
+@pytest.mark.parametrize("sort", ["created", "updated", "comments"])
+@pytest.mark.parametrize("direction", ["asc", "desc"])
+def test_cursors_lead_to_every_entry_and_back(sort: str, direction: str) -> None:
+    with Twin(synthetic_world(), paging=CURSORS) as twin, client(twin) as http:
+        ordered = f"{ISSUES}&sort={sort}&direction={direction}"
+        pages = walk(http, ordered)
+        whole = http.get(ordered.replace("per_page=20", "per_page=100")).json()
+        assert numbers(pages) == [row["number"] for row in whole]
+        following = pages[0].links["next"]["url"]
+        assert re.match(rf"{twin.url}/repositories/61000001/issues\?state=all&", following)
+        assert query(following)["page"] == ["2"]
+        assert query(following)["after"][0].startswith("Y3Vyc29yOnYyO")
+        assert [set(page.links) for page in pages] == [{"next"}, {"next", "prev"}, {"prev"}]
+        back = http.get(pages[2].links["prev"]["url"])
+        assert back.json() == pages[1].json()
+        assert query(pages[2].links["prev"]["url"])["page"] == ["2"]
+
+
+def test_deletions_do_not_shift_pages_by_cursor() -> None:
+    def listed(paging: Paging) -> list[int]:
+        world = synthetic_world()
+        with Twin(world, paging=paging) as twin, client(twin) as http:
+            first = http.get(f"{ISSUES}&direction=asc")
+            for row in first.json()[:3]:
+                Editor(world).delete_entry(row["number"])
+            return numbers([first, *walk(http, first.links["next"]["url"])])
+
+    assert len(listed(CURSORS)) == 60
+    assert len(listed(NUMBERS)) == 57

@@ -9,6 +9,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,15 +18,8 @@ from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.checkout import check_out
-from goldpan.execution.records import (
-    RECORD,
-    TrialJob,
-    TrialSettings,
-    hold_verification,
-    package_cache,
-)
-from goldpan.execution.resolve import resolve_all
-from goldpan.execution.verify import verify_all, verify_instance
+from goldpan.execution.records import RECORD, TrialSettings, hold_verification, package_cache
+from goldpan.execution.verify import verify_all
 from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
 from goldpan.lineage.check import check_workspace
@@ -35,7 +29,7 @@ from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
 from tests.shell_lab import QUICK, RECIPE, RUNNER, Lab
-from tests.verifying import ISOLATIONS, needs_isolation, probes, probing, runs_foreign_code
+from tests.verifying import needs_isolation, probes, probing, runs_foreign_code
 
 pytestmark = runs_foreign_code
 
@@ -123,50 +117,32 @@ def test_a_test_that_reads_a_changed_file_runs_though_it_did_not_change(lab: Lab
     assert record.takes_all
     assert record.proof.fail_to_pass == ("tests/reads.sh",)
     assert record.proof.pass_to_pass == ("tests/check.sh",)
-    answers = {instance.id: instance.patch}
-    settings = replace(QUICK, isolation=ISOLATIONS[0])
-    (resolution,) = resolve_all(
-        lab.workspace, [instance], answers, settings, Notes(), recipes=[lab.recipe]
-    )
-    assert resolution.outcome == "resolved"
+    assert lab.resolve(instance, instance.patch).outcome == "resolved"
 
 
-def test_a_patch_that_does_not_apply_is_told(lab: Lab) -> None:
+def test_what_cannot_be_run_is_told_with_the_cause(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
-    wrong = replace(instance, patch=instance.patch.replace("-1\n", "-7\n"))
-    record = lab.verify(wrong)
+    record = lab.verify(replace(instance, patch=instance.patch.replace("-1\n", "-7\n")))
     assert (record.proof.verdict, record.detail) == ("does-not-apply", "the fix")
-
-
-def test_compiled_code_is_not_judged_by_its_old_build(lab: Lab) -> None:
-    instance = lab.instance("grep -q 2 value", **{"core.c": b"int x;\n"})
-    assert lab.verify(instance).proof.verdict == "needs-rebuild"
-
-
-def test_a_repository_of_no_known_kind_or_a_lost_base_is_told(lab: Lab) -> None:
+    compiled = lab.instance("grep -q 2 value", **{"core.c": b"int x;\n"})
+    assert lab.verify(compiled).proof.verdict == "needs-rebuild"
     del lab.files[b"run.sh"]
-    instance = lab.instance("true")
-    assert lab.verify(instance).proof.verdict == "no-recipe"
-    assert lab.verify(replace(instance, base_commit="f" * 40)).proof.verdict == "lost-base"
+    unknown = lab.instance("true")
+    assert lab.verify(unknown).proof.verdict == "no-recipe"
+    assert lab.verify(replace(unknown, base_commit="f" * 40)).proof.verdict == "lost-base"
 
 
 def test_a_lost_base_of_a_private_partial_clone_stops_no_other_row(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     shutil.rmtree(lab.workspace.clone(REPO))
     lost = replace(instance, id="x:o/n#3+4", issue=3, pull=4, base_commit="f" * 40)
-    settings = replace(QUICK, isolation=ISOLATIONS[0])
     with GitServer(lab.repository.path.parent, token=TOKEN) as server:
-        host, address = server.host, server.address("source.git")
-        made = clone(lab.workspace, REPO, Notes(), source=address, token=TOKEN, host=host)
-        assert made.partial
+        given: dict[str, Any] = {"token": TOKEN, "host": server.host}
+        address = server.address("source.git")
+        assert clone(lab.workspace, REPO, Notes(), source=address, **given).partial
+        rows = [lost, instance]
         records = verify_all(
-            lab.workspace,
-            [lost, instance],
-            settings,
-            Notes(),
-            recipes=[lab.recipe],
-            token=TOKEN,
-            host=host,
+            lab.workspace, rows, QUICK, Notes(), recipes=[lab.recipe], **given
         ).records
     assert [record.proof.verdict for record in records] == ["lost-base", "verified"]
 
@@ -261,15 +237,13 @@ def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) 
     lab.files[b"data"] = Odd("160000", data)
     lab.files[b"lost"] = Odd("160000", "f" * 40)
     instance = lab.instance("grep -q 42 data/answer && grep -q 2 value")
-    settings = replace(QUICK, isolation=ISOLATIONS[0])
-    job = TrialJob(lab.workspace, instance, settings, (lab.recipe,))
-    assert verify_instance(job).detail == "without submodule data, lost"
+    assert lab.verify(instance).detail == "without submodule data, lost"
     clone(lab.workspace, "o/data", Notes(), source=other.path)
     record = lab.verify(instance)
     assert record.proof.verdict == "verified"
     assert record.environment["lacking_submodules"] == ["lost"]
     failing = lab.instance("test -d lost/x")
-    verified = verify_all(lab.workspace, [failing], settings, Notes(), recipes=[lab.recipe])
+    verified = verify_all(lab.workspace, [failing], QUICK, Notes(), recipes=[lab.recipe])
     (failed,) = verified.records
     assert failed.proof.verdict == "no-test-passes-after"
     assert failed.detail == "without submodule lost"

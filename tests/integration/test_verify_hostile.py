@@ -24,11 +24,10 @@ from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import RunRecipe, load_recipes
 from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
-from goldpan.execution.resolve import resolve_all, restore_tests
+from goldpan.execution.resolve import restore_tests
 from goldpan.execution.trial import Trial
 from goldpan.git.apply import apply_in
 from tests.git_repositories import Repository
-from tests.mining import Notes
 from tests.shell_lab import QUICK, RECIPE, Lab
 from tests.verifying import needs_isolation, runs_foreign_code
 
@@ -290,22 +289,17 @@ def test_a_patch_cannot_steer_the_tests_by_their_settings(tmp_path: Path) -> Non
     assert lab.verify(instance).proof.verdict == "verified"
     lax = "{0}\n<<<<<<< SEARCH\n{1}=======\nlax\n>>>>>>> REPLACE\n"
     paths = {"./rules": "strict\n", "hooks/x": "", "tests/data": "1\n", "tests/more": ""}
-    bent = "".join(lax.format(path, before) for path, before in paths.items())
-    (resolution,) = resolve_all(
-        lab.workspace, [instance], {instance.id: bent}, QUICK, Notes(), recipes=[lab.recipe]
-    )
-    assert resolution.outcome == "tests-fail"
-    assert resolution.restored == ("hooks/x", "rules", "tests/data", "tests/more")
-    linked = (
+    bent = lab.resolve(instance, "".join(lax.format(*each) for each in paths.items()))
+    assert bent.outcome == "tests-fail"
+    assert bent.restored == ("hooks/x", "rules", "tests/data", "tests/more")
+    linked = lab.resolve(
+        instance,
         "diff --git a/rules b/rules\ndeleted file mode 100644\n--- a/rules\n+++ /dev/null\n"
         "@@ -1 +0,0 @@\n-strict\ndiff --git a/rules b/rules\nnew file mode 120000\n--- /dev/null\n"
         "+++ b/rules\n@@ -0,0 +1 @@\n+other\n\\ No newline at end of file\n"
-        "--- /dev/null\n+++ b/other\n@@ -0,0 +1 @@\n+lax\n"
+        "--- /dev/null\n+++ b/other\n@@ -0,0 +1 @@\n+lax\n",
     )
-    (resolution,) = resolve_all(
-        lab.workspace, [instance], {instance.id: linked}, QUICK, Notes(), recipes=[lab.recipe]
-    )
-    assert (resolution.outcome, resolution.restored) == ("tests-fail", ("rules",))
+    assert (linked.outcome, linked.restored) == ("tests-fail", ("rules",))
 
 
 def test_pytests_settings_steer_it() -> None:

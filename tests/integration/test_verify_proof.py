@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -10,11 +9,9 @@ import pytest
 
 from goldpan.execution.outcomes import Outcome
 from goldpan.execution.proof import Origins, prove
-from goldpan.execution.records import BROKE_OFF, RECORD, FixInstance
-from goldpan.execution.resolve import Resolution, resolve_all
-from tests.mining import Notes
-from tests.shell_lab import QUICK, RUNNER, Lab
-from tests.verifying import ISOLATIONS, runs_foreign_code
+from goldpan.execution.records import BROKE_OFF, RECORD
+from tests.shell_lab import RUNNER, Lab
+from tests.verifying import runs_foreign_code
 
 pytestmark = runs_foreign_code
 
@@ -37,15 +34,6 @@ MISCOUNTS = RUNNER.replace(b"<testsuite>", b'<testsuite tests="9">', 1)
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
-
-
-def resolve(lab: Lab, instance: FixInstance, answer: str) -> Resolution:
-    """Score an answer to an instance that was verified."""
-    settings = replace(QUICK, isolation=ISOLATIONS[0])
-    (resolution,) = resolve_all(
-        lab.workspace, [instance], {instance.id: answer}, settings, Notes(), recipes=[lab.recipe]
-    )
-    return resolution
 
 
 def test_a_test_that_comes_with_the_fix_itself_proves_nothing(lab: Lab) -> None:
@@ -87,9 +75,9 @@ def test_an_answer_whose_report_cannot_be_believed_does_not_resolve(lab: Lab) ->
     lab.files |= {b"begin": b"<testsuite>\n", b"end": b"</testsuite>\n"}
     instance = lab.instance("grep -q 2 value")
     assert lab.verify(instance).proof.verdict == "verified"
-    assert resolve(lab, instance, instance.patch).outcome == "resolved"
+    assert lab.resolve(instance, instance.patch).outcome == "resolved"
     broken = "diff --git a/end b/end\n--- a/end\n+++ b/end\n@@ -1 +1 @@\n-</testsuite>\n+\n"
-    resolution = resolve(lab, instance, instance.patch + broken)
+    resolution = lab.resolve(instance, instance.patch + broken)
     assert (resolution.outcome, resolution.failed) == ("tests-fail", ("tests/check.sh",))
 
 
@@ -99,12 +87,12 @@ def test_an_answer_with_which_the_runner_fails_though_no_test_does_not_resolve(l
     instance = lab.instance("grep -q 2 value")
     assert lab.verify(instance).proof.verdict == "verified"
     broken = "diff --git a/end b/end\n--- a/end\n+++ b/end\n@@ -1 +1 @@\n-exit 0\n+exit 3\n"
-    assert resolve(lab, instance, instance.patch).outcome == "resolved"
-    assert resolve(lab, instance, instance.patch + broken).outcome == "tests-fail"
+    assert lab.resolve(instance, instance.patch).outcome == "resolved"
+    assert lab.resolve(instance, instance.patch + broken).outcome == "tests-fail"
     lab.files[b"end"] = b"exit 3\n"
     instance = lab.instance("grep -q 2 value")
     assert lab.verify(instance).environment[BROKE_OFF]
-    assert resolve(lab, instance, instance.patch).outcome == "resolved"
+    assert lab.resolve(instance, instance.patch).outcome == "resolved"
 
 
 def test_a_test_file_that_fails_as_a_whole_with_the_fix_is_told(lab: Lab) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from goldpan.core.storage import workspace as storage
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file, write_whole
 from goldpan.datasets.table_files import write_rows
 
@@ -191,11 +192,34 @@ def test_a_link_planted_in_the_place_of_a_draft_is_not_followed(tmp_path: Path) 
     assert victim.read_text() == "precious"
 
 
-def test_the_system_lets_directories_change_places(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
-    if storage._exchanged(tmp_path / "one", tmp_path / "other"):
-        assert _names(tmp_path / "one") == ["other"]
-    else:
-        assert _names(tmp_path / "one") == ["one"]
+HOLDER = """
+import sys
+from pathlib import Path
+
+from goldpan.core.locks import hold_lock
+
+with hold_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+BUSY = WorkspaceError("Another goldpan is working here", "Wait for it")
+
+
+def test_a_lock_goes_with_its_process_even_if_that_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(WorkspaceError, match="Another goldpan"), hold_lock(path, BUSY):
+            pass
+        process.kill()
+    with hold_lock(path, BUSY):
+        assert path.exists()
+
+
+def test_failures_under_a_lock_are_told_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(BlockingIOError), hold_lock(tmp_path / "lock", BUSY):
+        raise BlockingIOError
+    with hold_lock(tmp_path / "lock", BUSY):
+        pass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -15,9 +14,8 @@ class Limits:
 
     `window` is in seconds. An exhausted GraphQL budget is told with status `graphql_status`
     (200 or 403), an exhausted REST one with `rest_status` (403 or 429), a secondary limit with
-    `secondary_status` and, unless it is None, `retry_after` seconds. `tokens` None takes any;
-    `expires` tells when tokens cease to be valid (in seconds since 1970, by the twin's clock),
-    `of_token` the hourly budgets that are not the usual ones. `search` is for a minute.
+    `secondary_status` and, unless it is None, `retry_after` seconds. `tokens` None takes any.
+    `search` is for a minute.
     """
 
     core: int = 5000
@@ -33,8 +31,6 @@ class Limits:
     issues_wall: int = 10_000
     comments_wall: int = 30_000
     tokens: frozenset[str] | None = None
-    expires: Mapping[str, float] = field(default_factory=dict)
-    of_token: Mapping[str, int] = field(default_factory=dict)
     search: int = 30
     anonymous_search: int = 10
 
@@ -108,6 +104,6 @@ class Meter:
             case "search":
                 return limits.search if token else limits.anonymous_search
             case "graphql":
-                return limits.of_token.get(token, limits.graphql) if token else 0
+                return limits.graphql if token else 0
             case _:
-                return limits.of_token.get(token, limits.core) if token else limits.anonymous
+                return limits.core if token else limits.anonymous

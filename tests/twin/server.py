@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import inf
 from typing import Any, NamedTuple
 
 import orjson
@@ -99,9 +98,8 @@ class Request:
 class Twin(LocalServer):
     """A GitHub on 127.0.0.1, serving while its `with` block runs.
 
-    With a `version` it is an Enterprise server and says so in a header; its GraphQL schema may
-    lack parts (see `schema_without`). `requests` lists what was asked; `points` and `count` sum
-    it up.
+    Its GraphQL schema may lack parts, as an older server's does (see `schema_without`). `requests`
+    lists what was asked; `points` and `count` sum it up.
     """
 
     packs = True
@@ -115,11 +113,9 @@ class Twin(LocalServer):
         paging: Paging | None = None,
         null_fields: Collection[Need] = (),
         lacks: Collection[Need] = (),
-        version: str | None = None,
         port: int = 0,
     ) -> None:
         self.world = world
-        self._version = {"X-GitHub-Enterprise-Version": version} if version else {}
         self.limits = limits or Limits()
         self.requests: list[Request] = []
         self.meter = Meter(self.limits)
@@ -200,8 +196,7 @@ class Twin(LocalServer):
         return self._get(received)
 
     def _valid(self, token: str) -> bool:
-        tokens, expires = self.limits.tokens, self.limits.expires
-        return (tokens is None or token in tokens) and self.meter.now() < expires.get(token, inf)
+        return self.limits.tokens is None or token in self.limits.tokens
 
     def _get(self, received: Asked) -> tuple[Reply, _Noted]:
         prefix = "/api/v3" if received.path.startswith("/api/v3/") else ""
@@ -324,9 +319,7 @@ class Twin(LocalServer):
         rates = budget.headers if budget else {}
         kind = {"Content-Type": "application/json; charset=utf-8"}
         date = {"Date": _date(self.meter.now())}
-        return Reply(
-            status, body, {**kind, **date, **self._version, **rates, **headers}, fault=fault
-        )
+        return Reply(status, body, {**kind, **date, **rates, **headers}, fault=fault)
 
     def _rates(self, token: str) -> dict[str, Any]:
         states = {name: self.meter.state(token, name) for name in ("core", "graphql", "search")}
