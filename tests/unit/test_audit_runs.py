@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from goldpan.audit.finding import Verdict
-from goldpan.audit.stored_audit import StoredAudit
 from goldpan.audit.stored_runs import Outcomes, find_measure
 from goldpan.core.errors import EvaluationError
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -70,23 +68,6 @@ def test_how_many_models_would_tell(
     assert found.low is not None
     assert (found.value, found.low > 0) == (value, tells)
     assert found.why.endswith(ending)
-
-
-class _Reads(dict[str, Any]):
-    """Rows that count how often all of them are read."""
-
-    count = 0
-
-    def values(self) -> Any:
-        self.count += 1
-        return super().values()
-
-
-def test_verdicts_of_all_rows_are_read_once() -> None:
-    finding = {"verdict": "found", "case": None}
-    rows = _Reads({f"r{number}": {"luck": finding} for number in range(50)})
-    assert StoredAudit("d", rows).verdicts()["r7"] == {"luck": {"verdict": "found", "case": ""}}
-    assert rows.count == 1
 
 
 def test_what_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-import tomllib
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
-import pytest
 
 from goldpan.filters.bots import Bots, bot_sign, catalog
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
@@ -52,12 +49,6 @@ def test_robots_by_type_and_catalog() -> None:
     assert bot_sign("ci-bot", None, Bots(people=("CI-Bot",))) is None
     assert bot_sign("ci-bot", "bot", Bots(people=("ci-bot",))) == "type"
     assert bot_sign("anna", "bot", Bots(types=())) is None
-
-
-def test_catalog_is_in_order() -> None:
-    source = files("goldpan.filters") / "bots.toml"
-    logins = tomllib.loads(source.read_text(encoding="utf-8"))["logins"]
-    assert logins == sorted({login.lower() for login in logins})
 
 
 def matches(texts: list[str]) -> list[bool]:
@@ -143,18 +134,3 @@ def test_a_series_of_issues_is_automatic(tmp_path: Path) -> None:
     reports = [issue(n, title=f"Crash {n}", author="frank") for n in range(30, 40)]
     judged = judge(build(tmp_path, [*digests, *others, *reports]), "bots")
     assert dropped(judged) == dict.fromkeys(range(1, 11), "bot-repeated")
-
-
-@pytest.mark.nightly
-def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
-    text = "Please attach the configuration and the log of the whole run. " * 2
-    picture = "![picture](https://github.com/user-attachments/assets/" + "0a" * 20 + "{})"
-    comments = [
-        *(comment(1, text) for _ in range(12)),
-        *(comment(number, text, author="dora") for number in range(2, 5)),
-        *(comment(number, picture.format(number)) for number in range(1, 13)),
-    ]
-    workspace = build(tmp_path, [issue(number) for number in range(1, 13)], comments)
-    assert {row["value"] for row in judge(workspace, "bots").values()} == {0}
-    assert judge(workspace, "bots", repeated=4)[1]["value"] == 12
-    assert {row["value"] for row in judge(workspace, "bots", repeated=0).values()} == {0}

@@ -75,9 +75,7 @@ def test_dates_without_a_zone_are_utc(tmp_path: Path, text: str, moment: datetim
     ("api_url", "graphql_url", "web_host"),
     [
         ("https://api.github.com", "https://api.github.com/graphql", "github.com"),
-        ("https://api.github.com/", "https://api.github.com/graphql", "github.com"),
         ("https://ghe.example/api/v3", "https://ghe.example/api/graphql", "ghe.example"),
-        ("https://ghe.example/api/v3/", "https://ghe.example/api/graphql", "ghe.example"),
         ("https://api.acme.ghe.com", "https://api.acme.ghe.com/graphql", "acme.ghe.com"),
         ("http://127.0.0.1:8080", "http://127.0.0.1:8080/graphql", "127.0.0.1"),
     ],
@@ -98,7 +96,6 @@ def test_addresses_of_the_other_api_and_of_the_web(
         ({"GITHUB_TOKEN": FIRST, "GH_TOKEN": SECOND}, (FIRST,)),
         ({"GITHUB_TOKEN": "", "GH_TOKEN": SECOND}, (SECOND,)),
         ({"GITHUB_TOKEN": f" {FIRST} ,, {SECOND}\n,{FIRST}"}, (FIRST, SECOND)),
-        ({"GITHUB_TOKEN": " , "}, ()),
     ],
 )
 def test_tokens_are_a_pool(environment: dict[str, str], tokens: tuple[str, ...]) -> None:
@@ -175,21 +172,14 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("via =", "not valid TOML"),
         ("\udcff", "not valid TOML"),
         ("color = 1", "goldpan.toml, line 1: the key color is unknown. It may hold api_url, via"),
         (f'github_token = "{FIRST}"', "Tokens belong in the environment variable GITHUB_TOKEN"),
         ("via = 3", "goldpan.toml, line 1: via: 3 should be 'auto', 'graphql' or"),
-        ("via = ['rest']", "it should be 'auto', 'graphql' or 'rest'"),
         ("since = 'never'", "line 1: since = 'never' is not a date. Write it as 2024-08-01"),
         ("concurrency = 'two'", 'line 1: concurrency: "two" should be a valid integer'),
-        ("concurrency = 1.5", "concurrency: 1.5 should be a valid integer"),
-        ("concurrency = true", "concurrency: true should be a valid integer"),
         ("concurrency = 0", "concurrency: 0 should be greater than or equal to 1"),
         ("retries = 0\nvia = 3", "2 things are missing or wrong: line 1: retries: 0 should"),
-        ("workers = -1", "workers: -1 should be greater than or equal to 0"),
-        ("timeout = nan", "timeout: nan should be"),
-        ("api_url = 3", "line 1: api_url: 3 should be a valid string"),
     ],
 )
 def test_a_bad_file_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:

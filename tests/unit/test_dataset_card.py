@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import orjson
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from goldpan.core.sanitize import visible
 from goldpan.datasets.card import escape, size_category
 from goldpan.datasets.examples import FAMILIES, QA
-from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
 from goldpan.datasets.provenance import MinedSource, build_command
 from goldpan.miners.journal_state import STATED
@@ -103,21 +101,6 @@ def test_escaped_text_is_one_line_without_markup(text: str) -> None:
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]#|~$]", re.sub(r"&#\d+;", "", escaped))
     assert not re.search(r"[<>@]", escaped)
     assert visible(escaped) == escaped
-
-
-@every_family
-def test_every_column_is_described_in_one_sentence(family: Family) -> None:
-    names = [column.name for column in family.columns]
-    assert len(set(names)) == len(names)
-    for column in family.columns:
-        sentences = [column.description, *column.parts.values()]
-        assert all(sentence.endswith(".") and ". " not in sentence for sentence in sentences)
-        kind = column.kind.value_type if pa.types.is_list(column.kind) else column.kind
-        fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
-        assert list(column.parts) == fields
-    for name in (*family.order, *family.subject, *family.inputs, family.target, family.moment):
-        assert family.column(name).name == name
-    assert family.table.key == ("id",)
 
 
 def test_licenses_are_known_by_spdx_and_by_the_hub() -> None:

@@ -14,7 +14,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import show
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.hub.check import PublishProblem, check_dataset
+from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
@@ -51,11 +51,6 @@ def vouch(directory: Path, *names: str) -> None:
 def test_a_fresh_dataset_has_no_problem(tmp_path: Path, family: Any) -> None:
     written = write(tmp_path, family, examples(family, 40), "random:0.5,0.5", shard_bytes=1)
     assert check_dataset(written.directory) == []
-
-
-def test_each_problem_names_file_cause_and_remedy() -> None:
-    problem = PublishProblem("README.md", "it is missing", "Build the dataset again")
-    assert str(problem) == "README.md: it is missing. Build the dataset again."
 
 
 def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from goldpan.builders.qa import ACCEPTED_BY, subjects_of
+from goldpan.builders.qa import ACCEPTED_BY
 from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, known_family
 from goldpan.datasets.family import described_family
 from goldpan.miners.github.cost import discussion_requests
@@ -95,11 +95,6 @@ def test_who_accepted(
             {"asker": asker, "chooser": chooser, "maintainer": chooser if is_maintainer else None},
         )
         assert found.fetchall() == [(role,)]
-
-
-def test_sources_are_subjects() -> None:
-    assert subjects_of(()) == subjects_of(["issues"]) == ("issue",)
-    assert subjects_of(["discussions", "issues"]) == ("issue", "discussion")
 
 
 @pytest.mark.parametrize("family", [QA, QA_WITH_DISCUSSIONS])

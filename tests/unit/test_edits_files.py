@@ -209,7 +209,9 @@ def test_a_diff_sets_modes(root: Path) -> None:
         "diff --git a/src/a.py b/src/a.py\nold mode 100644\nnew mode 100755\n"
         "diff --git a/empty b/empty\nold mode 100755\nnew mode 100644\n"
     )
-    apply_patch_files(text + created.format("run", "100755"), root, write=True)
+    done = apply_patch_files(text + created.format("run", "100755"), root, write=True)
+    made = {file.path: file.action for file in done.files if file.action != "modified"}
+    assert made == {"b.txt": "removed", "c.txt": "created", "run": "created"}
     runnable = {name for name in files(root) if os.access(root / name, os.X_OK)}
     assert runnable == {"c.txt", "src/a.py", "run"}
 

@@ -246,19 +246,6 @@ def test_tokens_never_show() -> None:
     assert "verysecret" not in repr(pool.tokens) + pool.tokens[0].name
 
 
-def test_size_halves_and_grows_back_slowly() -> None:
-    size = BatchSize(24)
-    size.choked(24)
-    assert size.current == 12
-    for _ in range(4):
-        size.worked(12)
-    assert size.current == 12
-    size.worked(12)
-    assert size.current == 15
-    size.worked(3)  # the rest of a list proves nothing
-    assert size.current == 15
-
-
 def drain(items: list[int], most: int, poison: set[int]) -> tuple[list[int], list[int], list[int]]:
     """Fetch with a server that answers at most `most` items and never the poisonous ones."""
     got: list[int] = []
@@ -313,15 +300,11 @@ LEFT = {"x-ratelimit-remaining": "17", "x-ratelimit-reset": "1"}
         (403, LEFT, {"message": "You have exceeded a secondary rate limit"}, Verdict.SECONDARY),
         (403, SPENT, {"message": "You have exceeded a secondary rate limit"}, Verdict.SECONDARY),
         (403, {"retry-after": "5"}, {"message": "slow"}, Verdict.SECONDARY),
-        (429, LEFT, {"message": "slow"}, Verdict.SECONDARY),
         (403, LEFT, {"message": "Resource not accessible"}, Verdict.REFUSED),
         (404, PLAIN, {"message": "Not Found"}, Verdict.REFUSED),
-        (410, PLAIN, {"message": "This issue was deleted"}, Verdict.REFUSED),
         (451, PLAIN, {"message": "blocked"}, Verdict.REFUSED),
         (502, PLAIN, None, Verdict.FAILED),
-        (504, PLAIN, None, Verdict.FAILED),
         (500, PLAIN, None, Verdict.FAILED),
-        (503, PLAIN, None, Verdict.FAILED),
     ],
 )
 def test_rest(status: int, headers: dict[str, str], body: object, verdict: Verdict) -> None:
@@ -338,7 +321,6 @@ def test_rest(status: int, headers: dict[str, str], body: object, verdict: Verdi
         ("/x?after=a", "/x?after=b&page=2", True),
         ("/x?page=3", "/x?page=3", False),
         ("/x?page=3", "/x?page=2", False),
-        ("/x?since=2024", "/x?since=2024", False),
         ("/x?after=a&page=2", "/x?after=a&page=3", False),
         ("/x", "/x?page=two", False),
     ],
@@ -365,7 +347,6 @@ def test_a_list_that_leads_back_has_no_end(asked: str, following: str, leads_on:
         ({"data": {"x": 1}, "errors": [{"message": "timeout", "path": ["x"]}]}, Verdict.DONE),
         ({"data": {"x": None}, "errors": [{"type": "NOT_FOUND", "path": ["x"]}]}, Verdict.DONE),
         ({"errors": [{"message": "Field 'y' doesn't exist"}]}, Verdict.REFUSED),
-        ({"data": None}, Verdict.FAILED),
         ({"message": "hello"}, Verdict.FAILED),
         ([], Verdict.FAILED),
     ],
@@ -388,13 +369,9 @@ def test_no_credential_is_kept() -> None:
     assert read_reply(200, headers, b"{}", graphql=False).kept_headers == {"etag": 'W/"1"'}
 
 
-def test_lone_surrogates_become_replacement_characters() -> None:
-    body = rb'{"a": "x\ud83dy", "b": ["\udc00", "\ud83e\ude99"], "\ud800": 1}'
-    assert parse_json(body) == {"a": "x\ufffdy", "b": ["\ufffd", "🪙"], "\ufffd": 1}
-
-
-def test_nul_is_kept() -> None:
-    assert parse_json(rb'"a\u0000b"') == "a\x00b"
+def test_lone_surrogates_become_replacement_characters_and_nul_is_kept() -> None:
+    body = rb'{"a": "x\ud83dy", "b": ["\udc00", "\ud83e\ude99"], "\ud800": "\u0000"}'
+    assert parse_json(body) == {"a": "x\ufffdy", "b": ["\ufffd", "🪙"], "\ufffd": "\x00"}
 
 
 @pytest.mark.parametrize("before", range(0, 520, 7))

@@ -168,12 +168,6 @@ def test_sets_of_labels_are_compared_without_their_order() -> None:
     assert [row["source_labels"] for row in rows] == [[first, second], [first]]
 
 
-def test_splits_go_by_the_labels_of_the_source() -> None:
-    family = task_family(SEVERAL)
-    assert corrected_family(family, decided(a=())).stratum == "source_labels"
-    assert corrected_family(family, None) is family
-
-
 def test_decisions_about_other_rows_are_refused() -> None:
     with pytest.raises(UsageError, match="None of the 1 decisions in p is about a row of"):
         corrected(ONE, {"a": ONE.label_names[0]}, decided(other=(ONE.label_names[0],)))

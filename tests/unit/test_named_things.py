@@ -8,22 +8,15 @@ import pytest
 
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import UnknownNameError, UsageError
-from goldpan.core.plugins.registry import Registry, files_in, unknown_name
+from goldpan.core.plugins.registry import Registry, unknown_name
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.wording import find_method
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.filters.profile import PROFILES, load_profile
+from goldpan.filters.profile import load_profile
 from goldpan.miners.pairing import find_rules
-from tests.places import ROOT
 
 COLOURS = Registry("colour", lambda: {"dark_red": 1, "blue": 2}, order=lambda item: item[0])
-
-
-def test_entries_are_sorted_and_found() -> None:
-    assert COLOURS.names() == ["blue", "dark_red"]
-    assert list(COLOURS) == [2, 1]
-    assert COLOURS.find("blue") == 2
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
@@ -64,7 +57,3 @@ def test_what_a_plugin_may_bring_is_told_apart() -> None:
     with pytest.raises(UsageError) as error:
         COLOURS.find("mine")
     assert not isinstance(error.value, UnknownNameError)
-
-
-def test_files_are_named_without_their_ending() -> None:
-    assert files_in(ROOT / "src" / "goldpan" / "filters" / "profiles").keys() < {*PROFILES.names()}

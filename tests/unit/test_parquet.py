@@ -21,7 +21,6 @@ import pytest
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.storage.parquet import (
     connect,
-    connect_alone,
     count_rows,
     open_file,
     open_tables,
@@ -70,16 +69,6 @@ def test_no_flipped_bit_is_read(table: Path, read: Callable[[Path], object]) -> 
             read(table)
     table.write_bytes(data)
     read(table)
-
-
-def test_every_flipped_bit_of_a_footer_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "small.parquet"
-    write_table(ROWS.slice(0, 2), path)
-    data = path.read_bytes()
-    for bit in range(0, len(data) * 8, 5):
-        path.write_bytes(flip(data, bit))
-        with pytest.raises(DamagedError):
-            read_table(path)
 
 
 def test_a_table_says_the_same_as_without_a_seal(table: Path) -> None:
@@ -143,21 +132,6 @@ def test_each_has_tables_views_and_registered_rows_of_its_own() -> None:
         later.execute("FROM kept")
 
 
-def test_what_ended_leaves_no_database_behind() -> None:
-    with connect() as connection:
-        before = connection.execute("SELECT count(*) FROM duckdb_databases()").fetchall()
-    with pytest.raises(duckdb.BinderException), connect() as connection:
-        connection.execute("SELECT nothing")
-    with connect() as connection:
-        assert connection.execute("SELECT count(*) FROM duckdb_databases()").fetchall() == before
-
-
-def test_all_speak_utc_and_print_nothing() -> None:
-    with connect() as connection, connect_alone() as alone:
-        for cursor in (connection, second(connection), alone):
-            assert cursor.execute(_SETTING).fetchall() == [("UTC", False)]
-
-
 def test_a_second_connection_reads_on_while_the_first_asks() -> None:
     with connect() as connection:
         connection.execute("CREATE TABLE numbers AS FROM range(100_000) AS numbers(number)")
@@ -165,15 +139,6 @@ def test_a_second_connection_reads_on_while_the_first_asks() -> None:
         assert answer.fetchmany(1) == [(0,)]
         assert connection.execute("SELECT max(number) FROM numbers").fetchall() == [(99_999,)]
         assert answer.fetchmany(2) == [(1,), (2,)]
-
-
-def test_a_setting_of_the_whole_database_stays_with_its_own() -> None:
-    with connect_alone() as alone, connect() as connection:
-        alone.execute("SET threads = 1")
-        assert _count(3) == 3
-        alone.execute("SET memory_limit = '100MB'")
-        (limit,) = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
-        assert limit != alone.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
 
 
 def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goldpan.text.lines import LineKind, classify, is_trace
 from goldpan.text.markdown import blocks
-from goldpan.text.prose import letters, prose, prose_of
+from goldpan.text.prose import prose, prose_of
 from tests.drawing import texts
 from tests.real_texts import needs_real_texts, real_texts
 
@@ -20,11 +20,9 @@ from tests.real_texts import needs_real_texts, real_texts
         ("It fails.\n\n```\nint x;\n```\nWhy?", "It fails.\nWhy?"),
         ("It fails.\n\n~~~py\nx = 1\n```\n~~~\nWhy?", "It fails.\nWhy?"),
         ("It fails.\n\n````\n```\nnot the end\n````\nWhy?", "It fails.\nWhy?"),
-        ("- It fails:\n  ```\n  int x;\n  ```\n- Why?", "It fails:\nWhy?"),
         ("It fails:\n```\nnever closed\nat all", "It fails:"),
         ("It fails:\n\n    int x;\n\n    int y;\n\nWhy?", "It fails:\nWhy?"),
         ("It fails:\n\n\tmake test\nWhy?", "It fails:\nWhy?"),
-        ("- First\n\n    still first\n- Second", "First\nstill first\nSecond"),
         ("The `int x` in ``a ` b`` fails", "The in fails"),
         ("An unclosed ` stays", "An unclosed stays"),
         ("See https://example.org/a_(b)?c#d for more", "See for more"),
@@ -38,7 +36,6 @@ from tests.real_texts import needs_real_texts, real_texts
         ("Seen\n<!-- never closed\nagain", "Seen"),
         ("<pre>\nint x;\n</pre>\nWhy?", "Why?"),
         ("<blockquote>He said\n</blockquote>\nWhy?", "Why?"),
-        ("> He said\n\nWhy?", "Why?"),
         ("> He said\nand went on\nand on\n- Why?", "Why?"),
         ("> He said\n>\nWhy?", "Why?"),
         ("On Mon, Jan 5, 2015 at 3:12 PM, Al <a@b.org> wrote:\n\n> He said\n\nWhy?", "Why?"),
@@ -53,7 +50,6 @@ from tests.real_texts import needs_real_texts, real_texts
         ("_Originally posted by @alice in https://example.org/1_\nWhy?", "Why?"),
         ("Since 1a2b3c4d5e6f it fails with 0xdeadbeef01", "Since it fails with"),
         ("**Very** ~~un~~important _indeed_ snake_case", "Very un important indeed snake_case"),
-        ("# Title\n\n1. One\n2) Two\n* [ ] Three\n- [x] Four", "Title\nOne\nTwo\nThree\nFour"),
         ("### Steps to Reproduce\n\nOpen it.\n\n**Expected behavior**\n_No response_", "Open it."),
         ("1. Go to '...'\n2. Click on '....'\n3. See error\n\nIt fails.", "It fails."),
         ("| a | b |\n|---|---|\n| 12.5 | 13.5 |\n| 1.2e9 | 99% |", "a b"),
@@ -61,7 +57,6 @@ from tests.real_texts import needs_real_texts, real_texts
         ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\nWhy?", "Why?"),
         ("$ make test\nroot@host:/tmp# ls\nPS C:\\Users\\x> dir\nWhy?", "Why?"),
         ("#include <stdio.h>\nint main() {\n}\nimport os\nWhy?", "Why?"),
-        ("It ends;\nor not.", "It ends;\nor not."),
         ('Traceback (most recent call last):\n  File "a.py", line 1\n    f()\nWhy?', "Why?"),
         ("升级之后 `x` 失败\r\n\r\n```\r\nx\r\n```", "升级之后 失败"),
         ("It takes 12.5 ms or 13.5 ms or 14.5 ms", "It takes 12.5 ms or 13.5 ms or 14.5 ms"),
@@ -91,42 +86,29 @@ def test_lines_of_the_repository_s_template_go() -> None:
         "Traceback (most recent call last):",
         'File "/usr/lib/x.py", line 12, in run',
         "ValueError: could not convert string to float: 'abc'",
-        "requests.exceptions.ConnectionError: ('Connection aborted.')",
         "E   AssertionError: assert 1 == 2",
         'Exception in thread "main" java.lang.NullPointerException',
         "at org.example.app.Server.start(Server.java:120)",
         "Caused by: java.io.IOException: Broken pipe",
         "... 12 more",
         "at Object.<anonymous> (/srv/app/index.js:10:5)",
-        "at async Promise.all (index 0:1:2)",
-        "at node:internal/modules/cjs/loader:1228:14",
         "npm ERR! code ELIFECYCLE",
         "at App.Server.Start(String name) in C:\\src\\Server.cs:line 42",
         "--- End of inner exception stack trace ---",
         "goroutine 1 [running]:",
         "panic: runtime error: index out of range [3]",
-        "/go/src/app/main.go:12 +0x1d",
         "thread 'main' panicked at src/main.rs:4:5:",
-        "3: core::panicking::panic_fmt",
         "error[E0308]: mismatched types",
         "from /usr/lib/ruby/app.rb:12:in `run'",
-        "PHP Fatal error:  Uncaught Error",
         "#0  0x00007f1234 in main () at main.c:10",
         "==12345== Invalid read of size 4",
-        "SUMMARY: AddressSanitizer: heap-use-after-free",
         "src/main.c:12:5: warning: unused variable 'x'",
         "main.cpp(12): error C2065: 'x': undeclared identifier",
         "make: *** [all] Error 2",
-        "collect2: error: ld returned 1 exit status",
-        "In file included from src/a.c:1:",
         "checking for gcc... gcc",
-        "  CC       src/main.o".strip(),
         "PASS: tests",
-        "[12/34] Building CXX object",
         "2024-03-01 10:15:22,123 INFO [main] server: listening",
-        "[2024-03-01T10:15:22Z] started",
         "10:15:22.123 DEBUG started",
-        "Mar  1 10:15:22 host kernel: oops",
         "[ERROR] it broke",
         "[   12.345678] usb 1-1: new device",
     ],
@@ -200,11 +182,6 @@ def test_prose_takes_letters_away_and_adds_none(text: str) -> None:
     assert all(
         letter in rest for letter in prose_of(classify(text), quotes=True) if letter.isalpha()
     )
-
-
-@given(TEXT)
-def test_letters(text: str) -> None:
-    assert letters(text) == sum(1 for letter in text if letter.isalpha())
 
 
 class TestRealTexts:

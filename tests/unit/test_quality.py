@@ -57,12 +57,6 @@ If applicable, add screenshots to help explain your problem.
  - Browser [e.g. chrome, safari]
  - Version [e.g. 22]
 
-**Smartphone (please complete the following information):**
- - Device: [e.g. iPhone6]
- - OS: [e.g. iOS8.1]
- - Browser [e.g. stock browser, safari]
- - Version [e.g. 22]
-
 **Additional context**
 Add any other context about the problem here.
 """
@@ -122,9 +116,7 @@ SENTENCE = "The window closes when I open it twice in a row.\n"
     ("text", "fault"),
     [
         ("", "empty"),
-        (" \r\n\t\n", "empty"),
         (".", "empty"),
-        ("---\n\n...", "empty"),
         ("👍", "empty"),
         ("<!-- hidden -->", "template"),
         (BUG_REPORT, "template"),
@@ -134,7 +126,6 @@ SENTENCE = "The window closes when I open it twice in a row.\n"
         ("N/A", "template"),
         (TRACE, "trace"),
         (LOG, "trace"),
-        (f"Error:\n\n{TRACE}", "trace"),
         (f"### Bug description\n\n{TRACE}\n### Environment\n\n_No response_", "trace"),
         (SENTENCE, None),
         (f"{SENTENCE}{TRACE}", None),
@@ -143,12 +134,10 @@ SENTENCE = "The window closes when I open it twice in a row.\n"
         (FORM.replace("_No response_", SENTENCE), None),
         (HIDDEN + SENTENCE, None),
         ("Crash", None),
-        ("v1.2.3", None),
         ("崩溃", None),
         ("打开大文件的时候程序就会崩溃，而且没有任何提示信息", None),
         ("```\nint x;\n```", None),
         ("https://example.org/log.txt", None),
-        ("![image](https://example.org/x.png)", None),
         ("### Summary\n\n![image](https://example.org/x.png)", None),
         (f"> {SENTENCE}", None),
         ("- [ ] write the parser\n- [ ] write the printer", None),
@@ -191,25 +180,16 @@ def test_lines_of_the_repository_s_template_say_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("known", "lines"),
     [
-        *("### Steps to reproduce", "**Describe the bug**", "Expected behavior:"),
-        *("## 🚀 Bug Report", "1. Go to '...'", "- OS: [e.g. iOS]", "_No response_", "N/A"),
+        (True, ["### Steps to reproduce", "**Describe the bug**", "Expected behavior:"]),
+        (True, ["## 🚀 Bug Report", "1. Go to '...'", "- OS: [e.g. iOS]", "_No response_", "N/A"]),
+        (False, ["Version: 1.2.3", "### The parser", "It is a bug", "<details>", "1.", ""]),
+        (False, ["【Bug】上传图片", "Bug " * 99]),
     ],
 )
-def test_known_lines(line: str) -> None:
-    assert is_known(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("Version: 1.2.3", "### The parser", "It is a bug", "<details>", "【Bug】上传图片"),
-        *("1.", "", "Bug " * 99),
-    ],
-)
-def test_unknown_lines(line: str) -> None:
-    assert not is_known(line)
+def test_known_lines(known: bool, lines: list[str]) -> None:
+    assert [is_known(line) for line in lines] == [known] * len(lines)
 
 
 def test_template_lines_recur() -> None:
@@ -233,12 +213,6 @@ def test_no_recurring_line_is_missed_in_little_memory(drawn: list[list[str]]) ->
     assert all(counts[line] >= 0.15 * len(texts) - 1 for line in thrifty)
 
 
-def test_a_line_forgotten_early_counts_when_it_comes_back() -> None:
-    texts = ["a line"] * 2 + ["other"] * 8 + ["a line"] * 6
-    assert template_lines(texts, 0.5) == {"a line", "other"}
-    assert template_lines(texts, 0.5, window=10) == {"a line", "other"}
-
-
 PIECES = texts(
     *(SENTENCE, TRACE, LOG, FORM, HIDDEN, "The ", "word, ", "a b c d e ", "1 ", "1a2b3c4d"),
     *("None", ":", "at a.b(c)"),
@@ -252,14 +226,6 @@ def test_reading_only_the_beginning_finds_the_same_faults(text: str, least: int)
     quality = describe(text)
     assert list(find_faults([text], rules=rules)) == [find_fault(quality, rules)]
     assert not has_prose(text, least) or quality.prose_characters >= least
-
-
-@given(PIECES)
-def test_shares_are_shares(text: str) -> None:
-    quality = describe(text)
-    assert 0 <= quality.trace_share + quality.template_share <= 1.0001
-    assert quality.code_characters <= quality.characters
-    assert quality.has_words or not quality.prose_characters
 
 
 class TestRealIssues:

