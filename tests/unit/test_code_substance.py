@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from goldpan.code.grammar import read
 from goldpan.code.languages import LANGUAGES, language_of
-from goldpan.code.lexer import LexicalRules, strip
+from goldpan.code.lexer import LexicalRules, squeeze, strip
 from goldpan.code.substance import LARGEST, Parsed, Reason, Substance, compare
 from goldpan.core.sanitize import visible
 from tests.code_cases import CASES, SAMPLES
@@ -19,15 +19,18 @@ E_ACUTE = "a = 'é'\n"
     ("before", "after", "path", "previous", "keep", "reason", "language"),
     [
         (PYTHON, PYTHON, "a.py", None, False, "mode-only", "Python"),
+        (PYTHON, PYTHON, "a.py", "a.py", False, "mode-only", "Python"),
         (PYTHON, PYTHON, "b.py", "a.py", False, "rename-only", "Python"),
         (PYTHON, PYTHON, "b.md", "a.py", False, "rename-only", None),
         (b"a\0", b"a\0", "a.png", None, False, "mode-only", None),
         (PYTHON, b"\xef\xbb\xbfa = 1\r\n", "a.py", None, False, "encoding", "Python"),
         (E_ACUTE.encode(), E_ACUTE.encode("latin-1"), "a.py", None, False, "encoding", "Python"),
         (PYTHON, "\ufeffa = 1\n".encode("utf-16-le"), "a.py", None, False, "encoding", "Python"),
+        (PYTHON, "\ufeffa = 1\n".encode("utf-16-be"), "a.py", None, False, "encoding", "Python"),
         (None, b"", "a.py", None, False, "white-space", "Python"),
         (None, None, "a.py", None, None, "absent", "Python"),
         (PYTHON, b"a = 2\n", "a.md", None, None, "unknown-language", None),
+        (PYTHON, b"a = 2\n", "Makefile", None, None, "unknown-language", None),
         (PYTHON, b"a = 2\n", "a.py", "a.txt", None, "unknown-language", "Python"),
         (PYTHON, b"a = \0\n", "a.py", None, None, "binary", "Python"),
         (PYTHON, b"#" * (LARGEST + 1), "a.py", None, None, "too-large", "Python"),
@@ -98,12 +101,14 @@ def test_renamed_and_changed() -> None:
         ("a.js", "let = = `x`; // x\n", "let = = `y`; // y\n", False),
         # Languages without a grammar, whose texts are plain.
         ("a.m", 'NSLog(@"x"); // x\n', 'NSLog(@"y"); // y\n', False),
+        ("a.m", "[a b];\n", "[a c];\n", True),
         ("a.m", '#import "A.h"\n', '#import "B.h"\n', True),
         ("a.m", "#define A\nint b;\n", "#define A int b;\n", True),
         ("a.m", "int a;\n", "inta;\n", True),
         ("a.glsl", "/* x */ vec3 a;\n", "/* y */\nvec3 a;\n", False),
         ("a.sol", "string a = 'x';\n", 'string a = "y";\n', False),
         ("a.sol", 'import "x.sol";\n', 'import "y.sol";\n', True),
+        ("a.sol", 'import {A} from "x.sol";\n', 'import {A} from "y.sol";\n', True),
     ],
 )
 def test_a_file_that_does_not_parse_or_has_no_grammar(
@@ -180,11 +185,29 @@ def test_case(path: str, before: str, after: str, keep: bool) -> None:
     assert_same_verdict(back, comparison)
 
 
+@pytest.mark.parametrize("path", SAMPLES)
+def test_samples_parse(path: str) -> None:
+    text = SAMPLES[path].encode()
+    assert compare(text, text + b"\n", path).parsed == "tree"
+
+
 def test_every_language_with_a_grammar_has_cases_and_a_sample() -> None:
     expected = {language.name for language in LANGUAGES if language.grammar}
     for paths in (CASES, SAMPLES):
         covered = {language.name for path in paths if (language := language_of(path))}
         assert covered >= expected - {"Cuda"}
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_comment_lines_anywhere_have_no_substance(path: str) -> None:
+    lines = SAMPLES[path].splitlines(keepends=True)
+    sign = comment_sign(path)
+    for number in range(1, len(lines) + 1):
+        indent = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip()))
+        with_comment = [*lines[:number], f'{indent}{sign} it\'s "new"\n', *lines[number:]]
+        comparison = compare(SAMPLES[path].encode(), "".join(with_comment).encode(), path)
+        assert (comparison.keep, comparison.reason) == (False, "comments"), (number, comparison)
+        assert comparison.parsed == "tree"
 
 
 PATHS = st.sampled_from(sorted(SAMPLES))
@@ -259,10 +282,38 @@ def test_both_directions_agree(change: tuple[str, bytes, bytes]) -> None:
     assert forward == compare(before, after, path)
 
 
+@given(mixed())
+def test_a_text_and_itself_have_no_substance(change: tuple[str, bytes, bytes]) -> None:
+    path, text, _ = change
+    assert compare(text, text, path).reason == "mode-only"
+    assert compare(text, text, path, f"old-{path}").reason == "rename-only"
+
+
+@given(mixed())
+def test_tokens_differ_for_the_tree_where_they_differ_without(
+    change: tuple[str, bytes, bytes],
+) -> None:
+    path, before, after = change
+    language = language_of(path)
+    assert language is not None
+    if language.lexis is None or language.grammar is None:
+        return
+    if len({squeeze(strip(text, language.lexis).code, strings=False) for text in change[1:]}) == 1:
+        return
+    readings = [read(text, language.grammar) for text in (before, after)]
+    if all(reading.clean for reading in readings):
+        assert squeeze(readings[0].stripped.code) != squeeze(readings[1].stripped.code)
+
+
 @given(st.sampled_from([language.suffixes[0] for language in LANGUAGES]), st.binary(), st.binary())
 def test_garbage_gets_a_verdict(suffix: str, before: bytes, after: bytes) -> None:
     comparison = compare(before, after, f"a{suffix}")
     assert is_visible_line(comparison.evidence)
+
+
+@given(PATHS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+def test_any_text_gets_a_verdict(path: str, before: str, after: str) -> None:
+    assert is_visible_line(compare(before.encode(), after.encode(), path).evidence)
 
 
 @given(mixed())
@@ -284,14 +335,19 @@ def test_stripped_code_has_the_lines_of_the_text(change: tuple[str, bytes, bytes
         ("a.rs", "fn f() { g(1, 2) }", "fn f() { g(\n1,\n2,\n) }", False),
         ("a.py", "f(1, [2])", "f(\n  1,\n  [2,],\n)", False),
         ("a.php", "<?php $a = [1, f(2)];", "<?php $a = [\n1,\nf(2),\n];", False),
+        ("a.ts", "f({ a: 1 }, [2]);", "f(\n{ a: 1, },\n[2],\n);", False),
         ("a.go", "package a\nvar b = c(1, 2)\n", "package a\nvar b = c(\n1,\n2,\n)\n", False),
+        ("a.java", "class A { int[] a = {1, 2}; }", "class A { int[] a = {1, 2,}; }", False),
         ("a.py", "a = (1)", "a = (1,)", True),
         ("a.py", "a[1]", "a[1,]", True),
         ("a.rs", "fn f() { let a = (1); }", "fn f() { let a = (1,); }", True),
+        ("a.rs", "fn f() { let (a) = b; }", "fn f() { let (a,) = b; }", True),
         ("a.rs", "fn f(a: (T)) {}", "fn f(a: (T,)) {}", True),
         ("a.rb", "a { |b| c }", "a { |b,| c }", True),
         ("a.cs", "class A { int[] a; }", "class A { int[,] a; }", True),
+        ("a.cs", "class A { B a = typeof(C<>); }", "class A { B a = typeof(C<,>); }", True),
         ("a.js", "a = [1,];", "a = [1,,];", True),
+        ("a.js", "a = [];", "a = [,];", True),
         ("a.c", "int a = F(1);", "int a = F(1,);", True),
     ],
 )

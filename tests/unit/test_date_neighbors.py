@@ -86,3 +86,11 @@ def test_where_dates_are_too_few_nothing_is_measured() -> None:
     assert signal([]) is None
     task = find_task("story_points")
     assert date_signal(task, rows(task, [("a text", 1.0)] * 40).to_batches()) is None
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    facts = [("o/r", day // 2, LABELS[day * 7 % 5 % 3]) for day in range(200)]
+    task = find_task("nlbse24_issue_type")
+    texts = table(task, facts)
+    turned = texts.take(list(reversed(range(len(texts)))))
+    assert date_signal(task, texts.to_batches()) == date_signal(task, turned.to_batches())

@@ -97,6 +97,13 @@ def test_words(folded: str, expected: list[str]) -> None:
     assert words(folded) == expected
 
 
+@pytest.mark.parametrize("other", ["é", "修"])
+@given(text=st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_the_general_rules(other: str, text: str) -> None:
+    folded = fold(text)
+    assert [*words(folded), other] == words(f"{folded} {other}")
+
+
 def test_exact_duplicates_across_repositories() -> None:
     rows = judged(
         [

@@ -25,6 +25,7 @@ from goldpan.code.edits.apply import (
 from goldpan.code.edits.files import Applied, apply_patch_files
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
+from tests.drawing import examples
 from tests.invoking import invoke
 
 FILE = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
@@ -94,9 +95,11 @@ def test_errors_travel_between_processes() -> None:
     ("before", "search", "replace", "after"),
     [
         ("a  \nb\n", "a\n", "c\n", "c\nb\n"),
+        ("a\n\t\nb\n", "a\n\nb\n", "c\n", "c\n"),
         ("a\r\nb\r\n", "a\nb\n", "c\nd\n", "c\r\nd\r\n"),
         ("a\nb\n", "a\r\nb\r\n", "c\r\nd\r\n", "c\nd\n"),
         ("a\nb", "b\n", "c\nd\n", "a\nc\nd"),
+        ("a\nb", "b\n", "", "a\n"),
         ("a\n\nb \n", "\nb\n", "\n", "a\n\n"),
         ("a\nb\n", "b", "c", "a\nc\n"),
         ("a \na\n", "a\n", "b\n", "a \nb\n"),
@@ -227,6 +230,38 @@ def test_the_program_says_what_it_forgave(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_bytes() == b"one\r\n2\r\n2b\r\n"
 
 
+def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false")
+        command = ("git", *who, *arguments)
+        return subprocess.run(command, cwd=work, capture_output=True, check=True).stdout.decode()
+
+    git("init", "--quiet")
+    (work / "gone.txt").write_text("gone\n")
+    (work / "old.txt").write_text(BEFORE)
+    git("add", ".")
+    git("commit", "--quiet", "-m", "before")
+    git("rm", "--quiet", "gone.txt")
+    git("mv", "old.txt", "moved with space.txt")
+    (work / "moved with space.txt").write_text(AFTER)
+    (work / "new.txt").write_text("new")
+    git("add", ".")
+    patch = git("diff", "--cached", "-M10")
+    git("reset", "--quiet", "--hard")
+    done = apply_patch_files(f"Here it is:\n\n{patch}", work, write=True)
+    assert {(file.path, file.action) for file in done.files} == {
+        ("gone.txt", "removed"),
+        ("moved with space.txt", "created"),
+        ("old.txt", "removed"),
+        ("new.txt", "created"),
+    }
+    git("add", ".")
+    assert git("diff", "--cached", "-M10") == patch
+
+
 def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BEFORE)
     patch = (
@@ -268,3 +303,20 @@ def test_diffs_that_do_not_apply(
     with pytest.raises(error, match=problem):
         apply_patch_files(patch, tmp_path, write=True)
     assert (tmp_path / "a.txt").read_text() == BEFORE
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "- x", "+ y", " c", "\\ z", "@@ -1 +1 @@"]), max_size=8)
+
+
+@examples(25)
+@given(TEXTS, TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_what_git_writes_applies(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], end: str, last: bool
+) -> None:
+    root = tmp_path_factory.mktemp("diff")
+    before, after = (
+        (end.join(lines) + (end if last and lines else "")).encode() for lines in (old, new)
+    )
+    patch = diff(root / "git", before, after)
+    if patch:
+        assert apply(root / "x", patch, before)[0] == after

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.gharchive.reading import HourUnit, lines_of, read_hour
+from goldpan.miners.gharchive.reading import HourUnit, lines_of, pieces_of, read_hour
 from goldpan.miners.gharchive.store import HourReport
 from tests.drawing import examples
 
@@ -40,11 +40,14 @@ def read(folder: Path, data: bytes) -> HourReport:
     ("data", "lines"),
     [
         (packed(), 4_000),
+        (packed(TEXT[:-1]), 4_000),
         (packed() + packed(), 8_000),
         (b"".join(packed(line + b"\n") for line in LINES[:500]), 500),
         (packed() + b"\0" * 100_000, 4_000),
+        (packed(b""), 0),
         (b"\0" * 99_999, 0),
         (packed(b"") + packed(), 4_000),
+        (packed(TEXT, 0), 4_000),
     ],
 )
 def test_sound_files(data: bytes, lines: int, tmp_path: Path) -> None:
@@ -81,9 +84,11 @@ def test_a_wrong_byte_is_always_found(
     ("data", "state"),
     [
         (b"", "unreadable"),
+        (b"\x1f", "unreadable"),
         (b"<html>502</html>" * 9_999, "unreadable"),
         (TEXT, "unreadable"),
         (os.urandom(300_000), "unreadable"),
+        (b"\x1f\x8b\x08" * 50_000, "unreadable"),
         (packed() + b"garbage", "damaged"),
         (packed() + b"\x1f\x8b", "truncated"),
     ],
@@ -112,3 +117,10 @@ def test_lines_are_those_of_the_file(lines: list[bytes]) -> None:
     text = b"\n".join(lines)
     found = [line for line in lines_of(io.BytesIO(text)) if line.strip(b"\n")]
     assert [line.rstrip(b"\n") for line in found] == [line for line in text.split(b"\n") if line]
+
+
+@given(st.lists(st.sampled_from([b"}{", b'"', b"a", b"{", b"}", b'{"id":"1","type":"', b"\0 "])))
+def test_pieces_lose_nothing_but_blanks(parts: list[bytes]) -> None:
+    line = b"".join(parts)
+    joined = b"".join(pieces_of(line))
+    assert joined.translate(None, b"\0 ") == line.translate(None, b"\0 ")

@@ -63,6 +63,10 @@ def test_the_parts_name_their_files_and_are_the_diff_again() -> None:
     assert [part.path for part in parts if part.is_binary] == ["logo.png"]
 
 
+def test_a_line_of_a_file_that_looks_like_a_header_is_none() -> None:
+    assert len(split_patch(CHANGE)) == 1
+
+
 def test_the_chosen_files_and_the_others_are_all_of_it() -> None:
     tests, code = part_patch(ALL, lambda path: path.startswith("tests/"))
     assert tests == DELETION + EMPTY + ODD

@@ -22,11 +22,17 @@ def short(text: str) -> list[tuple[str, str | None, int]]:
         ("HTTPS://GitHub.com/O/r/issues/5", "O/r"),
         ("https://www.github.com/o/r/issues/5", "o/r"),
         ("https://github.com/o/r/pull/5", "o/r"),
+        ("https://github.com/o/r/pulls/5", "o/r"),
         ("https://github.com/o/r/pull/5/files", "o/r"),
+        ("https://github.com/o/r/pull/5/commits/0a1b2c", "o/r"),
+        ("https://github.com/o/r/pull/5/files#r12", "o/r"),
         ("https://github.com/o/r/issues/5#issuecomment-77", "o/r"),
         ("https://github.com/o/r/issues/5?q=a+GH-7&x=#8", "o/r"),
+        ("https://github.com/o/r/issues/5.", "o/r"),
+        ("(https://github.com/o/r/issues/5)", "o/r"),
         ("[bug](https://github.com/o/r/issues/5)", "o/r"),
         ("<https://github.com/o/r/issues/5>", "o/r"),
+        ("`https://github.com/o/r/issues/5`", "o/r"),
         ("见https://github.com/o/r/issues/5的", "o/r"),
         ("https://github.com/a-b_c/r.js-x_y/issues/5", "a-b_c/r.js-x_y"),
         (f"https://github.com/{LONGEST}/pull/5", LONGEST),
@@ -40,15 +46,23 @@ def test_url(text: str, repo: str) -> None:
     "text",
     [
         "https://github.com/o/r/issues",
+        "https://github.com/o/r/issues/new",
         "https://github.com/o/r/issues/0",
         "https://github.com/o/r/issues/05",
+        "https://github.com/o/r/issues/5a",
         "https://github.com/o/r/issues/2147483648",
         "https://github.com/o/r/discussions/5",
         "https://github.com/o/../issues/5",
+        "https://github.com/o/./issues/5",
         "https://github.com/-o/r/issues/5",
+        "https://github.com/o/issues/5",
         "https://github.com/o/r/x/issues/5",
         "https://github.com.evil.org/o/r/issues/5",
         "https://gitlab.com/o/r/issues/5",
+        "https://ghe.example.org/o/r/issues/5",
+        "https://example.com/page#12",
+        "https://example.com/page/#12",
+        "https://example.com/o/r#12",
         "https://github.com/" + "o" * 40 + "/r/issues/5",
         "https://github.com/o/" + "r" * 101 + "/issues/5",
     ],
@@ -57,8 +71,20 @@ def test_not_an_issue_url(text: str) -> None:
     assert short(text) == []
 
 
-@pytest.mark.parametrize("mark", ["", ".", "?", "?!", ", ", ")", ":"])
-@pytest.mark.parametrize("tail", ["", "/", "?a=NT_abc", "#issuecomment-7", "/files#r1"])
+@pytest.mark.parametrize(
+    ("tail", "mark"),
+    [
+        *(("?notification_referrer_id=NT_abc", ""), ("#issuecomment-7", "."), ("/files#r1", "?")),
+        *(
+            ("", "?"),
+            ("/", "?"),
+            ("?a=1", "?!"),
+            ("?a=1", ", "),
+            ("#a", ")"),
+            ("/commits/0a1b", ":"),
+        ),
+    ],
+)
 def test_what_follows_the_number_of_an_address_belongs_to_it(tail: str, mark: str) -> None:
     (mention,) = find_mentions(f"({URL}{tail}{mark} and")
     assert (mention.start, mention.number_end) == (1, 1 + len(URL))
@@ -125,9 +151,12 @@ def test_not_a_gh(text: str) -> None:
     ("text", "repo"),
     [
         ("o/r#3", "o/r"),
+        ("(o/r#3)", "o/r"),
+        ("see o/r#3.", "o/r"),
         ("@o/r#3", "o/r"),
         ("a-b_c/.github#3", "a-b_c/.github"),
         ("o/r.js#3", "o/r.js"),
+        ("o/...#3", "o/..."),
         ("见o/r#3的", "o/r"),
         (f"{LONGEST}#3", LONGEST),
     ],
@@ -177,3 +206,33 @@ def test_round_trip(before: str, written: tuple[str, str, str | None, int], afte
     (mention,) = find_mentions(before + text + after)
     assert (mention.pattern, mention.repo, mention.number) == (pattern, repo, number)
     assert (before + text + after)[mention.start : mention.end] == text
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["#", "1", "23", "0", "GH-", "gh-", "o", "/", "r", ".", "-", "_", "&", " ", "\n", "(", ")"]
+    )
+    | st.sampled_from(
+        ["https://", "github.com/", "/issues/", "/pull/", "www.", "?", "é", "１", "\ud800"]
+    ),
+    max_size=30,
+).map("".join)
+TEXT = PIECES | st.text(st.characters(), max_size=50)
+
+
+@given(TEXT)
+def test_mentions_are_ordered_and_slice_back(text: str) -> None:
+    at = 0
+    for mention in find_mentions(text):
+        assert at <= mention.start < mention.end <= len(text)
+        at = mention.end
+        written = text[mention.start : mention.end]
+        assert written.endswith(str(mention.number))
+        assert (mention.repo is not None) == (mention.pattern in ("url", "slug"))
+        assert mention.repo is None or mention.repo in written
+        assert 1 <= mention.number <= LARGEST_NUMBER
+
+
+@given(TEXT, TEXT)
+def test_texts_apart_do_not_influence_each_other(left: str, right: str) -> None:
+    assert short(f"{left} \n {right}") == short(left) + short(right)

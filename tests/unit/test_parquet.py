@@ -71,6 +71,16 @@ def test_no_flipped_bit_is_read(table: Path, read: Callable[[Path], object]) -> 
     read(table)
 
 
+def test_every_flipped_bit_of_a_footer_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "small.parquet"
+    write_table(ROWS.slice(0, 2), path)
+    data = path.read_bytes()
+    for bit in range(0, len(data) * 8, 5):
+        path.write_bytes(flip(data, bit))
+        with pytest.raises(DamagedError):
+            read_table(path)
+
+
 def test_a_table_says_the_same_as_without_a_seal(table: Path) -> None:
     assert read_table(table).equals(ROWS)
     assert read_table(table, columns=["title"]).column_names == ["title"]

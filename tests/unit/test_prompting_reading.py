@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.datasets.tasks.task import Label, TaskType
 from goldpan.datasets.tasks.wording import wording_of
-from goldpan.evaluation.models.prompt_answers import PromptRow, Read, read_answer
+from goldpan.evaluation.models.prompt_answers import PromptRow, Read, align, read_answer
 from tests.crosscode_tasks import TYPES, make_task
 from tests.drawing import examples
 
@@ -36,6 +36,7 @@ def read(kind: TaskType, text: str, *, structured: bool = False, **changes: Any)
         ("debugging", "bug"),
         ("Label: bug\nReason: others would say it is not a bug", "bug"),
         ('{"label": "bug", "reason": "nobody calls it \\"not a bug', "bug"),
+        ("feature", None),
         ("   \n", None),
     ],
 )
@@ -52,6 +53,7 @@ def test_the_longest_label_that_stands_there_is_meant(text: str, label: str | No
         ("fear and joy", ["joy", "fear"]),
         ("none", []),
         ("None of them", []),
+        ("sadness", None),
         ("sadness (score: 0.9)", None),
         ("[]", []),
         ('{"labels": {"joy": true, "fear": false}}', ["joy"]),
@@ -77,11 +79,13 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("5", 5.0),
         ("5.5 points", 5.5),
         ("Story points: 8.", 8.0),
         ("-2", -2.0),
         ("8, so 8 it is", 8.0),
         ("between 3 and 5", None),
+        ("large", None),
         ("9" * 400, None),
         ("v1.2.3", None),
         ("1e3", 1000.0),
@@ -111,6 +115,14 @@ def test_tags_are_aligned_to_the_words() -> None:
     assert read("ner", f'{{"words": [{items}]}}', structured=True).value == right
 
 
+def test_alignment_keeps_order_and_passes_over_what_does_not_come() -> None:
+    words = ["a", "b", "a", "c"]
+    assert align(words, [("a", "1"), ("a", "2"), ("c", "3")], "O") == ["1", "O", "2", "3"]
+    assert align(words, [("z", "9"), ("b", "1"), ("a", "2")], "O") == ["O", "1", "2", "O"]
+    assert align(words, [("c", "1"), ("a", "2")], "O") == ["O", "O", "O", "1"]
+    assert align([], [("a", "1")], "O") == []
+
+
 def test_blanks_take_a_line_each() -> None:
     assert read("mlm", "run\nwalk").value == ["run", "walk"]
     assert read("mlm", "1. run\n\n2. walk\n").value == ["run", "walk"]
@@ -123,6 +135,26 @@ def test_texts_are_taken_as_they_are() -> None:
     assert read("text-generation", text).value == text
     assert read("text-generation", "<think>hm, a?</think>\n\nsrc/a.c").value == "src/a.c"
     assert read("text-generation", "").value is None
+
+
+def test_a_model_that_thinks_aloud_is_read_after_its_thought() -> None:
+    text = "<think>\nIt may be a feature.\n</think>\n\nbug"
+    assert read("multi-class", text).value == "bug"
+    assert read("multi-class", "<think>It may be a feature").value is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("multi-class", '{"label": "bug"}', "bug"),
+        ("binary", '{"label": "Yes"}', "bug"),
+        ("multi-label", '{"labels": ["fear", "joy", "joy"]}', ["joy", "fear"]),
+        ("multi-label", '{"labels": []}', []),
+        ("regression", '{"value": 3}', 3.0),
+    ],
+)
+def test_json_is_read_where_it_was_asked_for(kind: TaskType, text: str, value: Any) -> None:
+    assert read(kind, text, structured=True) == Read(value)
 
 
 def test_json_that_is_broken_or_of_another_form_is_read_as_words() -> None:

@@ -95,6 +95,12 @@ def test_sentences_are_parts_of_the_text_in_order(text: str, wrapping: Wrapping)
     assert not {"a", "B"} & {*rest}, "no letter is lost"
 
 
+@given(st.text(alphabet="aB1 .!?\n-@_(", max_size=80))
+def test_no_letter_is_lost(text: str) -> None:
+    joined = "".join(sentences(text))
+    assert joined.count("a") == text.count("a") and joined.count("B") == text.count("B")
+
+
 @given(st.text(max_size=60))
 def test_the_form_holds_no_other_signs(text: str) -> None:
     normalized = normalize_sentence(text)

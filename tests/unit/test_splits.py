@@ -160,6 +160,17 @@ def test_a_repository_is_whole(rows: list[SplitCandidate], shares: str) -> None:
     assert all(len(names - {None}) <= 1 for names in sides_of.values())
 
 
+@given(CANDIDATES, SHARES)
+def test_repositories_without_shared_groups_lose_nothing(
+    rows: list[SplitCandidate], shares: str
+) -> None:
+    apart = [
+        replace(candidate, group=f"{candidate.repo.lower()} {candidate.group}")
+        for candidate in rows
+    ]
+    assert None not in _repository(apart, shares).names
+
+
 def _repository(rows: list[SplitCandidate], shares: str) -> Splits:
     return assign_splits(rows, SplitPlan.parse(f"repository:{shares}"))
 
@@ -257,6 +268,16 @@ def test_every_label_of_several_is_near_its_share(labels: list[set[str]]) -> Non
         test = sum(assigned[row.id] == "test" for row in mine)
         # Labels pull at each other: no method keeps all shares exactly.
         assert abs(test - 0.25 * len(mine)) <= 2 + 0.15 * len(mine)
+
+
+@given(MANY, st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_no_stratified_split(
+    labels: list[set[str]], random: Random
+) -> None:
+    candidates = stratified_rows([tuple(sorted(names)) for names in labels])
+    assigned = drawn_sides(candidates, "stratified:0.8,0.2", 3)
+    random.shuffle(candidates)
+    assert drawn_sides(candidates, "stratified:0.8,0.2", 3) == assigned
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=1, max_size=60))
