@@ -133,7 +133,8 @@ class RowServer:
             path = files.get(request.path_params["name"])
             if path is None:
                 return PlainTextResponse("There is no such file.", 404)
-            return Response(path.read_bytes(), media_type=guess_type(path.name)[0])
+            headers = {"Cache-Control": "max-age=31536000, immutable"}  # names have hashes
+            return Response(path.read_bytes(), headers=headers, media_type=guess_type(path.name)[0])
 
         builder = marimo.create_asgi_app(quiet=True, include_code=False)
         pages: Any = builder.with_app(path="/", root=str(_NOTEBOOK)).build()
