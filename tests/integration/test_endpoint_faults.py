@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from goldpan.evaluation.model import UnansweredError
-from goldpan.llm.exchange import EndpointError, GivenUpError, ModelReply, same_model, understand
+from goldpan.llm.exchange import (
+    EndpointError,
+    GivenUpError,
+    ModelReply,
+    same_model,
+    understand,
+    unsupported,
+)
 from tests.local_server import Answer
 from tests.openai_server import CUT, KEY, Body, OpenAIServer, Said, answer
 from tests.prompting import answers, ask, issues
@@ -234,6 +241,12 @@ def test_an_answer_in_the_wrong_place_is_one() -> None:
         message = {"content": None, "reasoning_content": thoughts}
         reply = {"choices": [{"message": message, "finish_reason": "stop"}]}
         assert understand(ModelReply(200, json.dumps(reply).encode()), str).answer == read
+
+
+def test_the_name_of_a_model_is_no_part_of_a_word() -> None:
+    told = b'{"error": {"message": "temperature is not supported by e"}}'
+    sent = {"model": "e", "temperature": 0}
+    assert unsupported(ModelReply(400, told), sent) == {"temperature"}
 
 
 def test_a_text_that_a_provider_flags_stops_no_other(tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ REFUSALS: dict[str, tuple[str, Callable[[str], Answer]]] = {
                                    f'received. Unknown name "{name}": Cannot find field.',
                                    "status": "INVALID_ARGUMENT"}}]),
     ),
+    "Cloudflare": (
+        "response_format",
+        lambda name: Answer(400, {"success": False, "errors": [
+            {"message": f"AiError: Bad input: unsupported {name}", "code": 5006}]}),
+    ),
     "Kimi": (
         "temperature",
         lambda name: error(f"invalid {name}: only 0.6 is allowed for this model"),

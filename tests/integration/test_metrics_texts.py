@@ -136,7 +136,13 @@ PATH = "src/app/config.py"
         f"In Node.js terms it would be config.js, but here it is {PATH}, see https://x.org/a/b.py",
         PATH.replace("/", "\\"),
         f"[{PATH}](https://github.com/o/n/blob/main/{PATH})",
-        *(f"/{PATH}", f"{PATH}:12-20", f"{PATH}::Config.read", f"<file>{PATH}</file>"),
+        *(
+            f"/{PATH}",
+            f"{PATH}:12-20",
+            f"{PATH}::Config.read",
+            f"{PATH}:Config.read",
+            f"<file>{PATH}</file>",
+        ),
         *(f'["{PATH}"]', f"\\boxed{{{PATH}}}", f"\u201c{PATH}\u201d", f"文件：{PATH}。"),
     ],
 )

@@ -35,7 +35,8 @@ _LONGEST = 4_000
 
 def message_of(error: Mapping[str, Any]) -> str:
     """Return the words of an error, with those that OpenRouter passes on of a provider."""
-    message, metadata = error.get("message") or error.get("detail"), error.get("metadata")
+    message = error.get("message") or error.get("detail") or error.get("errors")
+    metadata = error.get("metadata")
     passed_on = metadata.get("raw") if isinstance(metadata, dict) else None
     texts = (
         text if isinstance(text, str) else orjson.dumps(text).decode()
@@ -48,7 +49,8 @@ def message_of(error: Mapping[str, Any]) -> str:
 def named_parameters(error: object, sent: Mapping[str, Any]) -> frozenset[str]:
     """Return the parameters of a request of which an error says that they are not taken."""
     told = error if isinstance(error, dict) else {"message": error}
-    text = message_of(told).replace(str(sent.get("model")), "")[:_LONGEST]
+    model = rf"(?<!\w){re.escape(str(sent.get('model')))}(?!\w)"
+    text = re.sub(model, "", message_of(told))[:_LONGEST]
     codes = f"{told.get('code')} {told.get('type')}"
     refused = [part for part in _SENTENCES.split(text) if _REFUSED.search(part)]
     if not refused and _REFUSED.search(codes):

@@ -117,7 +117,7 @@ _NOT_ALONE = re.compile(rf"""[\s=`"<>{_MARKS}]|://|\]\(|\\?boxed\{{""")
 """Signs that an answer is more than a path; brackets alone are not, as in app/[id]/page.tsx."""
 _LONGEST = 4_096
 """Characters of a path, as file systems bound it."""
-_PLACE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$|::[\w.:]+$")
+_PLACE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$|::?[A-Za-z_][\w.:]*$")
 
 
 def extract_path(answer: str) -> str | None:
