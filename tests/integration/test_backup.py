@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pyarrow.parquet as pq
 import pytest
@@ -316,10 +317,16 @@ def test_what_stands_before_a_cut_is_kept(tmp_path: Path, form: Callable[..., Pa
     assert len(read(tmp_path, "entries")) > 1_000
 
 
-def test_a_line_that_explodes_is_named_and_never_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "opener"),
+    [("gz", gzip.open), pytest.param("xz", lzma.open, marks=pytest.mark.nightly)],
+)
+def test_a_line_that_explodes_is_named_and_never_held(
+    tmp_path: Path, suffix: str, opener: Callable[..., IO[bytes]]
+) -> None:
     """A few hundred kB unpack to a line of 80 MB."""
-    source = tmp_path / "entries.jsonl.gz"
-    with gzip.open(source, "wb") as file:
+    source = tmp_path / f"entries.jsonl.{suffix}"
+    with opener(source, "wb") as file:
         file.write(lines([issue()]))
         for _ in range(80):
             file.write(b" " * 2**20)

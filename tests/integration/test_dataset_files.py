@@ -13,6 +13,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -21,6 +23,7 @@ from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, Q
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.spool import Spool, write_spool
 from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
 from tests.places import files_below
 
@@ -258,3 +261,27 @@ def test_a_dataset_may_go_to_another_disk(tmp_path: Path) -> None:
             write_dataset(workspace, directory, QA, batches, SplitPlan(), PROVENANCE, CARD)
         assert pq.read_table(directory / "data").num_rows == 3
         assert [path.name for path in Path(name).iterdir()] == ["made"]
+
+
+NUMBERS = st.lists(st.integers(0, 400), min_size=1, max_size=200)
+
+
+@given(NUMBERS.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))
+def test_a_spool_gives_rows_in_any_order(tmp_path_factory: Any, drawn: Any) -> None:
+    rows, order = drawn
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    table = pa.table({"number": rows, "text": [f"é{row}" for row in rows]}, schema)
+    folder = tmp_path_factory.mktemp("spool")
+    paths = [folder / "first", folder / "second"]
+    for part, place in zip((table[: len(rows) // 3], table[len(rows) // 3 :]), paths, strict=True):
+        write_spool(place, schema, part.to_batches(max_chunksize=90))
+    spool = Spool(paths, ["number"])
+    assert spool.facts == table.select(["number"])
+    read = list(spool.read(order))
+    assert all(len(part) <= 64 for part in read)
+    assert pa.concat_tables(read).to_pydict() == table.take(order).to_pydict()
+    some = sorted(order[: len(order) // 2 + 1])
+    spool.choose(some)
+    assert spool.facts == table.take(some).select(["number"])
+    chosen = pa.concat_tables(spool.read(range(len(some))))
+    assert chosen.to_pydict() == table.take(some).to_pydict()

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import find_model
+from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
     labeled,
@@ -153,3 +156,18 @@ def test_neighbors_in_scripts_without_spaces_are_read(tmp_path: Path) -> None:
     ]
     data = rows_of("requirement_type", pairs, 80)
     assert scores(tmp_path, data, "tfidf-lr", context="neighbors").value("macro_f1") == 1.0
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))
+def test_no_threshold_is_better(pairs: list[tuple[int, bool]]) -> None:
+    values = np.array([float(score) for score, _ in pairs])
+    truths = np.array([label for _, label in pairs])
+
+    def f1(threshold: float) -> float:
+        answers = values > threshold
+        hits = int((answers & truths).sum())
+        return 2 * hits / max(1, int(answers.sum() + truths.sum()))
+
+    threshold, value = best_threshold(values, truths)
+    assert value == pytest.approx(f1(threshold))
+    assert all(f1(threshold) <= value + 1e-9 for threshold in np.arange(-6, 6, 0.25))

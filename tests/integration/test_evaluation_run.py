@@ -265,3 +265,10 @@ def test_scoring_that_is_killed_leaves_the_run_as_it_was(
     assert files_below(run) == before
     Workspace(tmp_path).evaluate.score(by="position")
     assert "position" in scored_by(run)
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    done = _run(tmp_path, "majority")
+    (done.directory / "result.json").write_text("{")
+    with pytest.raises(EvaluationError, match=r"result\.json cannot be read"):
+        read_runs(WorkspaceLayout(tmp_path))

@@ -93,8 +93,13 @@ def test_the_funnel_counts_alone_only_and_left(workspace: WorkspaceLayout, profi
     assert (funnels.issues, funnels.pairs) == (result.issues, result.pairs)
 
 
-@given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12))
-def test_a_funnel_counts_what_passes(answers: list[tuple[bool | None, ...]]) -> None:
+@given(
+    st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12),
+    st.permutations(["a", "b", "c"]),
+)
+def test_a_funnel_counts_what_passes(
+    answers: list[tuple[bool | None, ...]], order: list[str]
+) -> None:
     """Against a count by hand: what is left after a step passes it and all before it."""
     rows = [
         {"repo": "o/n", "subject": "issue", "issue": number, "criterion": name, "decides": True}
@@ -102,7 +107,6 @@ def test_a_funnel_counts_what_passes(answers: list[tuple[bool | None, ...]]) -> 
         for number, keeps in enumerate(answers)
         for name, keep in zip("abc", keeps, strict=True)
     ]
-    order = ("b", "c", "a")
     table = pa.Table.from_pylist(rows, schema=VERDICTS.schema)
     funnel: Funnel = count_funnel(table, ["issue"], order)
     passing = [dict(zip("abc", keeps, strict=True)) for keeps in answers]

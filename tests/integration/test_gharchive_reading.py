@@ -289,3 +289,12 @@ def test_a_line_of_120_mb_takes_no_memory(filling: bytes, tmp_path: Path) -> Non
 def test_events_that_carry_another_hour_stay_in_their_file(world: Hours, tmp_path: Path) -> None:
     (row,) = Read(tmp_path, [world.event("IssuesEvent", utc(2022, 3, 4, 6))]).rows
     assert (row["hour"], row["at"]) == (HOUR, datetime(2022, 3, 4, 6, tzinfo=UTC))
+
+
+@pytest.mark.nightly
+def test_a_whole_hour_without_line_ends(tmp_path: Path) -> None:
+    """20 MB on one line, which is more than a line may be."""
+    world = Hours(1, people=10, repos=5)
+    event = orjson.dumps(world.timeline("IssuesEvent", HOUR))
+    count = 20_000_000 // len(event)
+    assert Read(tmp_path, [event * count]).counts == (count, count, 0)

@@ -143,3 +143,23 @@ def test_a_hundred_thousand_commits() -> None:
     assert len(expected) > 25_000
     for (base, head), (start, ahead) in expected.items():
         assert ancestry.fork(str(base), str(head)) == Fork(str(start), ahead)
+
+
+@given(histories(), st.data())
+def test_forks_are_what_the_definition_says(history: list[Parents], data: st.DataObject) -> None:
+    places = st.integers(0, len(history) - 1)
+    base, head = data.draw(places), data.draw(places)
+    ours, theirs = ancestors(history, base), ancestors(history, head)
+    common = ours & theirs
+    best = {
+        candidate
+        for candidate in common
+        if not any(candidate in ancestors(history, x) - {x} for x in common)
+    }
+    for trunk in (None, base, len(history) - 1):
+        fork = load(history, trunk).fork(str(base), str(head))
+        if fork is None:
+            assert not common
+        else:
+            assert fork.merge_base == str(max(best))
+            assert fork.ahead == len(theirs - ours)

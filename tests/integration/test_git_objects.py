@@ -317,3 +317,28 @@ def test_patches_are_those_of_git(source: Repository) -> None:
 
 def pair(change: CommitPair) -> tuple[str, str]:
     return change.before, change.after
+
+
+def test_names_are_told_as_they_can_be(source: Repository) -> None:
+    odd = {
+        b"tab\there": "tab\there",
+        b"line\nend": "line\nend",
+        b'quote"d': 'quote"d',
+        b'"begins': '"\\"begins"',
+        b"caf\xe9": '"caf\\351"',
+        "café".encode(): "café",
+        b"back\\slash": "back\\slash",
+        b"-rf": "-rf",
+        b":(glob)*": ":(glob)*",
+        b"sp ace ": "sp ace ",
+    }
+    commit = source.commit({b"d/" + name: name for name in odd})
+    with Objects(source.path) as objects:
+        listed = {file.path: file.id for file in objects.files(commit)}
+        for name in odd:
+            entry = objects.find(commit, b"d/" + name)
+            assert entry is not None
+            assert objects.blob(entry.id) == name
+    names = {f"d/{text}" if not text.startswith('"') else f'"d/{text[1:]}' for text in odd.values()}
+    names = names - {'"d/\\"begins"'} | {'d/"begins'}
+    assert set(listed) == names

@@ -278,13 +278,13 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
 def test_every_kind_of_file(case: Case) -> None:
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"
     script = case.repository.object("blob", b"x\n")
-    wide = ["a\n".encode("utf-16"), "b\n".encode("utf-16")]
+    wide, wider = "a\n".encode("utf-16"), "b\n".encode("utf-16")
     text = ("modified", "text")
     sides: dict[bytes, tuple[Any, Any, tuple[object, ...]]] = {
         b"crlf.bat": (b"a\r\nb\r\n", b"a\r\nc\r\n", (*text, "utf-8", "crlf", True, 1)),
         b"latin.txt": (b"caf\xe9\n", b"caf\xe9s\n", (*text, "latin-1", "lf", True, 1)),
         b"bom.cs": (b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", (*text, "utf-8-sig", "lf", True, 1)),
-        b"wide.txt": (*wide, (*text, "utf-16-le", "lf", True, None)),
+        b"wide.txt": (wide, wider, (*text, "utf-16-le", "lf", True, None)),
         b"logo.png": (b"\x89PNG\0", b"\x89PNG\0\0", ("modified", "binary", *[None] * 4)),
         b"end": (b"no end", b"no end!", (*text, "utf-8", "none", False, 1)),
         b"mode": (b"x\n", Odd("100755", script), ("changed", "text", "utf-8", "lf", True, 0)),
