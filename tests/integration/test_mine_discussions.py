@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from tests.mining import (
     SLUICE,
     TOKEN,
     Notes,
+    Watched,
     assert_same,
     copy_mined_once,
     coverage_of,
     gaps_of,
+    keys_kept_twice,
     mine_twin,
     operations,
     predict,
@@ -26,6 +29,7 @@ from tests.mining import (
     table_bytes,
     twin_settings,
 )
+from tests.program import MINE, Running, goldpan, start
 from tests.twin import Fault, Faults, Forum, Twin, World, forum_world, hold_long, talk
 
 ALL = ("discussions",)
@@ -195,6 +199,33 @@ def test_a_list_that_cannot_be_had_is_missing(tmp_path: Path) -> None:
         result = mined(twin, tmp_path)
     assert gaps_of(result) == [(None, "discussions", "failed")]
     assert len(rows(tmp_path, "discussions")) == len(numbers)
+
+
+def test_killed_it_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+    world, forum, _ = talking()
+    hold_long(forum, 30, 6)
+    environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
+    running: list[Running] = []
+    with Twin(world) as twin:
+        options = ["--repo", SLUICE, "--workspace", str(tmp_path / "killed")]
+        options += ["--api-url", twin.url, "--include", "discussions"]
+        for more in (5, 3, 2):
+            last = twin.count + more
+
+            def kill(count: int, last: int = last) -> None:
+                if running and count >= last:
+                    running.pop().kill()
+
+            twin.requests = Watched(kill, twin.requests)
+            with start(*options, environment=environment, program=MINE) as miner:
+                running.append(miner)
+                miner.wait()
+            running.clear()
+        done = goldpan(*options, environment=environment, program=MINE)
+        assert done.code == 0, done.err
+        assert keys_kept_twice(tmp_path / "killed") == []
+        mined(twin, tmp_path / "whole")
+    assert_same(table_bytes(tmp_path / "killed"), table_bytes(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("tokens", [(), (TOKEN,)])

@@ -258,6 +258,11 @@ def test_first_place_of_a_keyword_outranks_the_others(tmp_path: Path, places: st
         assert {piece["where"] for piece in row["evidence"]} == set(words)
 
 
+def test_two_keywords_in_one_text_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
+    links = [CROSSED, keyword("fixes"), keyword("closes")]
+    assert len({find(build(tmp_path, order), GEM).data for order in (links, links[::-1])}) == 1
+
+
 def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:
     links = []
     for ends in ((2, 3), (9, 1), (2, 77)):

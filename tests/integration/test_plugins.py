@@ -212,7 +212,7 @@ def test_an_installed_package_that_breaks_is_named(root: Path, tmp_path: Path) -
     write(about / "entry_points.txt", "[goldpan.plugins]\nrules = nuggets\n")
     write(tmp_path / "nuggets.py", "1 / 0\n")
     done = subprocess.run(  # a new interpreter, which looks for packages
-        [sys.executable, "-c", MAIN, "pair", "--workspace", str(root)],
+        [sys.executable, "-c", MAIN, "pair", "--rules", "mine", "--workspace", str(root)],
         env=offline(PYTHONPATH=f"{ROOT / 'src'}:{tmp_path}"),
         capture_output=True,
         text=True,

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import unicodedata
 from difflib import unified_diff
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from goldpan.code.patch import DiffLine, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.sanitize import line
+from goldpan.core.sanitize import line, visible
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import connect
 from goldpan.datasets.examples import FAMILIES
@@ -39,6 +40,18 @@ FUNNEL = Funnel(
     ),
 )
 EMPTY = Funnel("pair", 0, 0, ())
+
+
+@given(st.text(st.characters(codec=None)))
+def test_nothing_unseen_is_left(text: str) -> None:
+    seen = visible(text)
+    assert visible(seen) == seen
+    unseen = ("Cc", "Cs", "Zl", "Zp")
+    assert {char for char in seen if unicodedata.category(char) in unseen} <= {"\n", "\t"}
+    assert not any(unicodedata.bidirectional(char) in ("RLO", "LRO", "RLE", "LRI") for char in seen)
+    if not any(unicodedata.category(char)[0] in "CMZ" for char in text):
+        blank = "[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]"
+        assert seen == re.sub(blank, lambda match: visible(match[0]), text)
 
 
 def test_a_line_is_one_and_short() -> None:

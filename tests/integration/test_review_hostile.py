@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.review.request import ReviewSettings, load_prompt, make_request
 from goldpan.annotation.review.subjects import ReviewItem, find_injection, prepare
+from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.llm.parts import PromptPart, fence_code
 from tests.openai_server import OpenAIServer
 from tests.reviewing import keeps, review, rows, workspace
@@ -164,6 +166,16 @@ def test_texts_come_back_out_of_the_fences(texts: list[str]) -> None:
     assert shown == [
         part.text for part in prepare(ReviewItem("o/n", "issue", 1, None, None, tuple(cases))).parts
     ]
+
+
+@given(any_text)
+def test_plain_texts_stay_plain(text: str) -> None:
+    once = for_prompt(text)
+    assert for_prompt(once) == once
+    assert not any(unicodedata.category(letter) in ("Cc", "Cs") for letter in set(once) - {*"\n\t"})
+    assert len(line(text, 20)) <= 20
+    assert without_tokens(without_tokens(once)) == without_tokens(once)
+    once.encode()
 
 
 def test_the_same_texts_have_the_same_code_and_others_another() -> None:
