@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from goldpan.code.edits import apply as lines_module
 from goldpan.code.edits import diff
 from goldpan.code.edits import find as find_module
-from goldpan.code.edits.apply import Edit, apply_edits, split_lines
+from goldpan.code.edits.apply import Edit, apply_edits, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
 from goldpan.code.edits.find import find_edits
 from tests.drawing import examples
@@ -50,8 +50,6 @@ VERSIONS = PAIRS | st.tuples(ANY, ANY)
 @example(("a", ""))
 @example(("a\r", "a\r\n"))
 @example(("a\nb\na\nb\n", "a\nb\na\nb\na\nb\n"))
-@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
-@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
 def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> None:
     before, after = versions
     edits = find_edits(before, after)
@@ -197,3 +195,66 @@ def test_many_changes_among_near_equal_lines(tmp_path: Path, kinds: int) -> None
     assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
     written = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
     assert written < 7_500  # with the context that it takes; the file as one block has 20,000
+
+
+@examples(300)
+@given(VERSIONS)
+@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
+@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
+def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
+    before, after = versions
+    text = before
+    for edit in find_edits(before, after):
+        search, replace = split_lines(edit.search), split_lines(edit.replace)
+        shorter = []
+        if search[:1] == replace[:1]:
+            shorter.append("".join(search[1:]))
+        if search[-1:] == replace[-1:]:
+            shorter.append("".join(search[:-1]))
+        for less in shorter:
+            assert not less or max(occurrences(before, less), occurrences(text, less)) > 1
+        text = text.replace(edit.search, edit.replace)
+
+
+@given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
+def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
+    doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
+    common = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
+    assert common == longest_common(*doubled)
+
+
+def longest_common(before: str, after: str) -> int:
+    lengths = [0] * (len(after) + 1)
+    for line in before:
+        above = list(lengths)
+        for column, other in enumerate(after):
+            lengths[column + 1] = (
+                above[column] + 1 if line == other else max(above[column + 1], lengths[column])
+            )
+    return lengths[-1]
+
+
+def end_of_unique(text: str, start: int) -> int:
+    """Return where the shortest run from a place ends that stands nowhere else; 0 for none."""
+    ends = range(start + 1, len(text) + 1)
+    return next((end for end in ends if text.find(run := text[start:end]) == text.rfind(run)), 0)
+
+
+@pytest.mark.parametrize("kinds", [2, 300])
+def test_blocks_hold_no_more_than_the_shortest_unique_runs(kinds: int) -> None:
+    before, after = edited(4_000, kinds, 40)
+    lines, new = split_lines(before), split_lines(after)
+    characters = number_lines(lines, new)
+    old = as_characters(lines, characters)
+    fewest = 0
+    for hunk in diff_lines(old, as_characters(new, characters)):
+        runs = (
+            max(end, hunk.end) - start
+            for start in range(max(0, hunk.start - 100), min(hunk.start, len(old) - 1) + 1)
+            if (end := end_of_unique(old, start))
+        )
+        changed = (hunk.new_end - hunk.new_start) - (hunk.end - hunk.start)
+        fewest += 2 * min(runs) + changed
+    edits = find_edits(before, after)
+    held = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
+    assert held <= fewest

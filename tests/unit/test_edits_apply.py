@@ -25,6 +25,7 @@ from goldpan.code.edits.apply import (
 from goldpan.code.edits.files import Applied, apply_patch_files
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
+from tests.drawing import examples
 from tests.invoking import invoke
 
 FILE = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
@@ -268,3 +269,20 @@ def test_diffs_that_do_not_apply(
     with pytest.raises(error, match=problem):
         apply_patch_files(patch, tmp_path, write=True)
     assert (tmp_path / "a.txt").read_text() == BEFORE
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "- x", "+ y", " c", "\\ z", "@@ -1 +1 @@"]), max_size=8)
+
+
+@examples(25)
+@given(TEXTS, TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_what_git_writes_applies(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], end: str, last: bool
+) -> None:
+    root = tmp_path_factory.mktemp("diff")
+    before, after = (
+        (end.join(lines) + (end if last and lines else "")).encode() for lines in (old, new)
+    )
+    patch = diff(root / "git", before, after)
+    if patch:
+        assert apply(root / "x", patch, before)[0] == after

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.gharchive.reading import HourUnit, lines_of, read_hour
+from goldpan.miners.gharchive.reading import HourUnit, lines_of, pieces_of, read_hour
 from goldpan.miners.gharchive.store import HourReport
 from tests.drawing import examples
 
@@ -112,3 +112,10 @@ def test_lines_are_those_of_the_file(lines: list[bytes]) -> None:
     text = b"\n".join(lines)
     found = [line for line in lines_of(io.BytesIO(text)) if line.strip(b"\n")]
     assert [line.rstrip(b"\n") for line in found] == [line for line in text.split(b"\n") if line]
+
+
+@given(st.lists(st.sampled_from([b"}{", b'"', b"a", b"{", b"}", b'{"id":"1","type":"', b"\0 "])))
+def test_pieces_lose_nothing_but_blanks(parts: list[bytes]) -> None:
+    line = b"".join(parts)
+    joined = b"".join(pieces_of(line))
+    assert joined.translate(None, b"\0 ") == line.translate(None, b"\0 ")

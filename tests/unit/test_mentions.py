@@ -177,3 +177,35 @@ def test_round_trip(before: str, written: tuple[str, str, str | None, int], afte
     (mention,) = find_mentions(before + text + after)
     assert (mention.pattern, mention.repo, mention.number) == (pattern, repo, number)
     assert (before + text + after)[mention.start : mention.end] == text
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["#", "1", "23", "0", "GH-", "gh-", "o", "/", "r", ".", "-", "_", "&", " ", "\n", "(", ")"]
+    )
+    | st.sampled_from(
+        ["https://", "github.com/", "/issues/", "/pull/", "www.", "?", "é", "１", "\ud800"]
+    ),
+    max_size=30,
+).map("".join)
+
+
+TEXT = PIECES | st.text(st.characters(), max_size=50)
+
+
+@given(TEXT)
+def test_mentions_are_ordered_and_slice_back(text: str) -> None:
+    at = 0
+    for mention in find_mentions(text):
+        assert at <= mention.start < mention.end <= len(text)
+        at = mention.end
+        written = text[mention.start : mention.end]
+        assert written.endswith(str(mention.number))
+        assert (mention.repo is not None) == (mention.pattern in ("url", "slug"))
+        assert mention.repo is None or mention.repo in written
+        assert 1 <= mention.number <= LARGEST_NUMBER
+
+
+@given(TEXT, TEXT)
+def test_texts_apart_do_not_influence_each_other(left: str, right: str) -> None:
+    assert short(f"{left} \n {right}") == short(left) + short(right)
