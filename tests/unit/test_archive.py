@@ -58,46 +58,6 @@ def test_a_known_digest_holds_for_what_is_archived(tmp_path: Path, body: bytes) 
     assert first_broken(Archive(tmp_path).records) is None
 
 
-@given(cut=st.integers(0, 10_000))
-@examples(60)
-def test_a_file_cut_anywhere_keeps_all_whole_records_and_goes_on(
-    tmp_path_factory: pytest.TempPathFactory, cut: int
-) -> None:
-    directory = tmp_path_factory.mktemp("archive")
-    write(directory, BODIES)
-    path = directory / "run-0001.zst"
-    data = path.read_bytes()
-    cut %= len(data)
-    ends = [record.offset + record.packed for record in Archive(directory).records]
-    path.write_bytes(data[:cut])
-    whole = sum(end <= cut for end in ends)
-    with Archive(directory) as archive:
-        assert len(archive.records) == whole
-        archive.begin(resume=True)
-        archive.append({"part": "test"}, b"after")
-    bodies = [record.read() for record in Archive(directory).records]
-    assert bodies == [*BODIES[:whole], b"after"]
-
-
-def test_a_last_record_of_zeros_is_dropped_on_resume(tmp_path: Path) -> None:
-    write(tmp_path, BODIES)
-    path = tmp_path / "run-0001.zst"
-    last = Archive(tmp_path).records[-1]
-    data = bytearray(path.read_bytes())
-    data[last.offset :] = bytes(last.packed)
-    path.write_bytes(data)
-    with Archive(tmp_path) as archive:
-        archive.begin(resume=True)
-        assert [record.read() for record in archive.records] == BODIES[:-1]
-
-
-def test_damage_in_the_middle_is_told(tmp_path: Path) -> None:
-    write(tmp_path, BODIES)
-    damage(tmp_path / "run-0001.zst", 0, bits=0xFF)
-    with pytest.raises(WorkspaceError, match=r"damaged at byte 0.*Restore the file"):
-        Archive(tmp_path)
-
-
 def test_damage_in_a_body_is_told(tmp_path: Path) -> None:
     write(tmp_path, BODIES)
     record = Archive(tmp_path).records[2]
@@ -262,6 +222,46 @@ def test_repair_of_a_run_that_is_gone_or_cut(tmp_path: Path) -> None:
     records = Archive(tmp_path).records
     assert len(records) == 7 + 8 + 1
     assert JournalState(records).ends == []
+
+
+@given(cut=st.integers(0, 10_000))
+@examples(60)
+def test_a_file_cut_anywhere_keeps_all_whole_records_and_goes_on(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    directory = tmp_path_factory.mktemp("archive")
+    write(directory, BODIES)
+    path = directory / "run-0001.zst"
+    data = path.read_bytes()
+    cut %= len(data)
+    ends = [record.offset + record.packed for record in Archive(directory).records]
+    path.write_bytes(data[:cut])
+    whole = sum(end <= cut for end in ends)
+    with Archive(directory) as archive:
+        assert len(archive.records) == whole
+        archive.begin(resume=True)
+        archive.append({"part": "test"}, b"after")
+    bodies = [record.read() for record in Archive(directory).records]
+    assert bodies == [*BODIES[:whole], b"after"]
+
+
+def test_a_last_record_of_zeros_is_dropped_on_resume(tmp_path: Path) -> None:
+    write(tmp_path, BODIES)
+    path = tmp_path / "run-0001.zst"
+    last = Archive(tmp_path).records[-1]
+    data = bytearray(path.read_bytes())
+    data[last.offset :] = bytes(last.packed)
+    path.write_bytes(data)
+    with Archive(tmp_path) as archive:
+        archive.begin(resume=True)
+        assert [record.read() for record in archive.records] == BODIES[:-1]
+
+
+def test_damage_in_the_middle_is_told(tmp_path: Path) -> None:
+    write(tmp_path, BODIES)
+    damage(tmp_path / "run-0001.zst", 0, bits=0xFF)
+    with pytest.raises(WorkspaceError, match=r"damaged at byte 0.*Restore the file"):
+        Archive(tmp_path)
 
 
 def test_repair_of_the_newest_run(tmp_path: Path) -> None:

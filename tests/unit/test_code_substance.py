@@ -357,3 +357,49 @@ def test_a_comma_after_the_last_item_is_layout_but_where_it_makes_a_tuple(
     for old, new in ((before, after), (after, before)):
         substance = compare(old.encode(), new.encode(), path)
         assert (substance.keep, substance.reason) == (keep, None if keep else "last-comma")
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_samples_parse(path: str) -> None:
+    text = SAMPLES[path].encode()
+    assert compare(text, text + b"\n", path).parsed == "tree"
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_comment_lines_anywhere_have_no_substance(path: str) -> None:
+    lines = SAMPLES[path].splitlines(keepends=True)
+    sign = comment_sign(path)
+    for number in range(1, len(lines) + 1):
+        indent = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip()))
+        with_comment = [*lines[:number], f'{indent}{sign} it\'s "new"\n', *lines[number:]]
+        comparison = compare(SAMPLES[path].encode(), "".join(with_comment).encode(), path)
+        assert (comparison.keep, comparison.reason) == (False, "comments"), (number, comparison)
+        assert comparison.parsed == "tree"
+
+
+@given(mixed())
+def test_a_text_and_itself_have_no_substance(change: tuple[str, bytes, bytes]) -> None:
+    path, text, _ = change
+    assert compare(text, text, path).reason == "mode-only"
+    assert compare(text, text, path, f"old-{path}").reason == "rename-only"
+
+
+@given(mixed())
+def test_tokens_differ_for_the_tree_where_they_differ_without(
+    change: tuple[str, bytes, bytes],
+) -> None:
+    path, before, after = change
+    language = language_of(path)
+    assert language is not None
+    if language.lexis is None or language.grammar is None:
+        return
+    if len({squeeze(strip(text, language.lexis).code, strings=False) for text in change[1:]}) == 1:
+        return
+    readings = [read(text, language.grammar) for text in (before, after)]
+    if all(reading.clean for reading in readings):
+        assert squeeze(readings[0].stripped.code) != squeeze(readings[1].stripped.code)
+
+
+@given(PATHS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+def test_any_text_gets_a_verdict(path: str, before: str, after: str) -> None:
+    assert is_visible_line(compare(before.encode(), after.encode(), path).evidence)

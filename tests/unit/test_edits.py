@@ -77,25 +77,6 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
 
 
 @examples(300)
-@given(VERSIONS)
-@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
-@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
-def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
-    before, after = versions
-    text = before
-    for edit in find_edits(before, after):
-        search, replace = split_lines(edit.search), split_lines(edit.replace)
-        shorter = []
-        if search[:1] == replace[:1]:
-            shorter.append("".join(search[1:]))
-        if search[-1:] == replace[-1:]:
-            shorter.append("".join(search[:-1]))
-        for less in shorter:
-            assert not less or max(occurrences(before, less), occurrences(text, less)) > 1
-        text = text.replace(edit.search, edit.replace)
-
-
-@examples(300)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
     lines = [f"{letter}\n" for letter in letters]
@@ -109,13 +90,6 @@ def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> 
         if occurrences(before, "".join(lines[start:end])) == 1
     ]
     assert len(split_lines(edit.search)) == min(unique)
-
-
-@given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
-def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
-    doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
-    common = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
-    assert common == longest_common(*doubled)
 
 
 @pytest.mark.parametrize(
@@ -134,15 +108,6 @@ def test_a_block_has_the_context_that_it_needs(
     before: str, after: str, edits: list[tuple[str, str]]
 ) -> None:
     assert find_edits(before, after) == tuple(Edit(*edit) for edit in edits)
-
-
-def test_the_second_block_does_not_match_what_the_first_wrote() -> None:
-    before = "start\n1\n2\n3\n4\nreturn x\n5\n"
-    after = "start\nreturn x\n2\n3\n4\nreturn y\n5\n"
-    first, second = find_edits(before, after)
-    assert first == Edit("1\n", "return x\n")
-    searched = (("4\nreturn x\n", "4\nreturn y\n"), ("return x\n5\n", "return y\n5\n"))
-    assert (second.search, second.replace) in searched
 
 
 def test_a_large_file_with_few_changes_gives_small_blocks() -> None:
@@ -210,6 +175,54 @@ def occurrences(text: str, search: str) -> int:
     return sum(text.startswith(search, at) for at in range(len(text) - len(search) + 1))
 
 
+@examples(300)
+@given(st.text("ab", max_size=60), st.text("ab", max_size=60))
+def test_gaps_too_large_to_compare_are_replaced(before: str, after: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diff, "_MOST_LINES", 5)
+        made, at = "", 0
+        for hunk in diff_lines(before, after):
+            made += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
+            at = hunk.end
+        assert made + before[at:] == after
+
+
+@pytest.mark.parametrize("kinds", [2, pytest.param(10, marks=pytest.mark.nightly), 300])
+def test_many_changes_among_near_equal_lines(tmp_path: Path, kinds: int) -> None:
+    before, after = edited(10_000, kinds, 150)
+    edits = find_edits(before, after)
+    assert apply_edits(before, edits) == after
+    assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
+    written = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
+    assert written < 7_500  # with the context that it takes; the file as one block has 20,000
+
+
+@examples(300)
+@given(VERSIONS)
+@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
+@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
+def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
+    before, after = versions
+    text = before
+    for edit in find_edits(before, after):
+        search, replace = split_lines(edit.search), split_lines(edit.replace)
+        shorter = []
+        if search[:1] == replace[:1]:
+            shorter.append("".join(search[1:]))
+        if search[-1:] == replace[-1:]:
+            shorter.append("".join(search[:-1]))
+        for less in shorter:
+            assert not less or max(occurrences(before, less), occurrences(text, less)) > 1
+        text = text.replace(edit.search, edit.replace)
+
+
+@given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
+def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
+    doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
+    common = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
+    assert common == longest_common(*doubled)
+
+
 def longest_common(before: str, after: str) -> int:
     lengths = [0] * (len(after) + 1)
     for line in before:
@@ -219,16 +232,6 @@ def longest_common(before: str, after: str) -> int:
                 above[column] + 1 if line == other else max(above[column + 1], lengths[column])
             )
     return lengths[-1]
-
-
-def test_what_uniqueness_alone_takes() -> None:
-    """Why blocks cannot be as small as `git diff -U0`, which names lines by their numbers."""
-    (edit,) = find_edits("x\n" * 200, "x\n" * 201)
-    assert all(("x\n" * 200).count("x\n" * lines) > 1 for lines in range(1, 100))
-    assert (edit.search, edit.replace) == ("x\n" * 200, "x\n" * 201)
-    numbered = "".join(f"{number:04}\n" for number in range(200))
-    (edit,) = find_edits(numbered, numbered.replace("0050\n", "0050\nnew\n"))
-    assert edit.search.count("\n") + edit.replace.count("\n") == 3
 
 
 def end_of_unique(text: str, start: int) -> int:
@@ -255,33 +258,3 @@ def test_blocks_hold_no_more_than_the_shortest_unique_runs(kinds: int) -> None:
     edits = find_edits(before, after)
     held = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
     assert held <= fewest
-
-
-@examples(300)
-@given(st.text("ab", max_size=60), st.text("ab", max_size=60))
-def test_gaps_too_large_to_compare_are_replaced(before: str, after: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diff, "_MOST_LINES", 5)
-        made, at = "", 0
-        for hunk in diff_lines(before, after):
-            made += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
-            at = hunk.end
-        assert made + before[at:] == after
-
-
-@pytest.mark.parametrize("kinds", [2, pytest.param(10, marks=pytest.mark.nightly), 300])
-def test_many_changes_among_near_equal_lines(tmp_path: Path, kinds: int) -> None:
-    before, after = edited(10_000, kinds, 150)
-    edits = find_edits(before, after)
-    assert apply_edits(before, edits) == after
-    assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
-    written = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
-    assert written < 7_500  # with the context that it takes; the file as one block has 20,000
-
-
-def test_a_gap_that_is_too_large_is_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff, "_MOST_LINES", 1_000)
-    before, after = edited(5_000, 2, 100)
-    edits = find_edits(before, after)
-    assert len(edits) == 1
-    assert apply_edits(before, edits) == after

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 
 from goldpan.text.markdown import LIMIT, OBJECT, blocks, paragraphs
-from tests.drawing import texts
+from tests.drawing import daily, texts
 
 
 def lines(text: str) -> list[tuple[int, str]]:
@@ -97,3 +99,24 @@ def test_any_text_gives_sound_blocks(text: str) -> None:
         assert [node.start for node in block.nodes] == edges[:-1]
         assert edges[-1] == len(block.text)
         assert all(node.start < node.end for node in block.nodes)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("[![](", "**a_", ">1)\n<\n", "- ", "x<!--", "a``b`", '<a href="', '[a](b "'),
+        *("a|b\n-|-\n", "&", "<p>\n"),
+        *daily(
+            [],
+            [
+                *("[", "![[", "*a ", ">", "> a\n", ")\n<\n>  1", "<!--", "`", "<a ", "<aaaa"),
+                *("[a](<", "[a]: b 'c\n", "|a", "<?", "\\"),
+            ],
+        ),
+    ],
+)
+def test_hostile_texts_take_linear_time(piece: str) -> None:
+    text = piece * (25_000 // len(piece))
+    start = time.process_time()
+    list(blocks(text))
+    assert time.process_time() - start < 2

@@ -22,17 +22,11 @@ def short(text: str) -> list[tuple[str, str | None, int]]:
         ("HTTPS://GitHub.com/O/r/issues/5", "O/r"),
         ("https://www.github.com/o/r/issues/5", "o/r"),
         ("https://github.com/o/r/pull/5", "o/r"),
-        ("https://github.com/o/r/pulls/5", "o/r"),
         ("https://github.com/o/r/pull/5/files", "o/r"),
-        ("https://github.com/o/r/pull/5/commits/0a1b2c", "o/r"),
-        ("https://github.com/o/r/pull/5/files#r12", "o/r"),
         ("https://github.com/o/r/issues/5#issuecomment-77", "o/r"),
         ("https://github.com/o/r/issues/5?q=a+GH-7&x=#8", "o/r"),
-        ("https://github.com/o/r/issues/5.", "o/r"),
-        ("(https://github.com/o/r/issues/5)", "o/r"),
         ("[bug](https://github.com/o/r/issues/5)", "o/r"),
         ("<https://github.com/o/r/issues/5>", "o/r"),
-        ("`https://github.com/o/r/issues/5`", "o/r"),
         ("见https://github.com/o/r/issues/5的", "o/r"),
         ("https://github.com/a-b_c/r.js-x_y/issues/5", "a-b_c/r.js-x_y"),
         (f"https://github.com/{LONGEST}/pull/5", LONGEST),
@@ -46,23 +40,15 @@ def test_url(text: str, repo: str) -> None:
     "text",
     [
         "https://github.com/o/r/issues",
-        "https://github.com/o/r/issues/new",
         "https://github.com/o/r/issues/0",
         "https://github.com/o/r/issues/05",
-        "https://github.com/o/r/issues/5a",
         "https://github.com/o/r/issues/2147483648",
         "https://github.com/o/r/discussions/5",
         "https://github.com/o/../issues/5",
-        "https://github.com/o/./issues/5",
         "https://github.com/-o/r/issues/5",
-        "https://github.com/o/issues/5",
         "https://github.com/o/r/x/issues/5",
         "https://github.com.evil.org/o/r/issues/5",
         "https://gitlab.com/o/r/issues/5",
-        "https://ghe.example.org/o/r/issues/5",
-        "https://example.com/page#12",
-        "https://example.com/page/#12",
-        "https://example.com/o/r#12",
         "https://github.com/" + "o" * 40 + "/r/issues/5",
         "https://github.com/o/" + "r" * 101 + "/issues/5",
     ],
@@ -71,20 +57,8 @@ def test_not_an_issue_url(text: str) -> None:
     assert short(text) == []
 
 
-@pytest.mark.parametrize(
-    ("tail", "mark"),
-    [
-        *(("?notification_referrer_id=NT_abc", ""), ("#issuecomment-7", "."), ("/files#r1", "?")),
-        *(
-            ("", "?"),
-            ("/", "?"),
-            ("?a=1", "?!"),
-            ("?a=1", ", "),
-            ("#a", ")"),
-            ("/commits/0a1b", ":"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("mark", ["", ".", "?", "?!", ", ", ")", ":"])
+@pytest.mark.parametrize("tail", ["", "/", "?a=NT_abc", "#issuecomment-7", "/files#r1"])
 def test_what_follows_the_number_of_an_address_belongs_to_it(tail: str, mark: str) -> None:
     (mention,) = find_mentions(f"({URL}{tail}{mark} and")
     assert (mention.start, mention.number_end) == (1, 1 + len(URL))
@@ -151,12 +125,9 @@ def test_not_a_gh(text: str) -> None:
     ("text", "repo"),
     [
         ("o/r#3", "o/r"),
-        ("(o/r#3)", "o/r"),
-        ("see o/r#3.", "o/r"),
         ("@o/r#3", "o/r"),
         ("a-b_c/.github#3", "a-b_c/.github"),
         ("o/r.js#3", "o/r.js"),
-        ("o/...#3", "o/..."),
         ("见o/r#3的", "o/r"),
         (f"{LONGEST}#3", LONGEST),
     ],
@@ -217,6 +188,8 @@ PIECES = st.lists(
     ),
     max_size=30,
 ).map("".join)
+
+
 TEXT = PIECES | st.text(st.characters(), max_size=50)
 
 

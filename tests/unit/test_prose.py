@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goldpan.text.lines import LineKind, classify, is_trace
 from goldpan.text.markdown import blocks
-from goldpan.text.prose import prose, prose_of
+from goldpan.text.prose import letters, prose, prose_of
 from tests.drawing import texts
 from tests.real_texts import needs_real_texts, real_texts
 
@@ -204,3 +204,8 @@ class TestRealTexts:
 
 def words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[A-Za-z]{3,}", text))
+
+
+@given(TEXT)
+def test_letters(text: str) -> None:
+    assert letters(text) == sum(1 for letter in text if letter.isalpha())

@@ -348,3 +348,11 @@ def test_private(tmp_path: Path) -> None:
     assert (verdicts[2]["value"], verdicts[2]["evidence"]) == (2, "email in body")
     allowed = judge(workspace, "private", drop=["email"], allowed_emails=["*@mine.org"])
     assert dropped(allowed) == {}
+
+
+@given(PIECES)
+def test_shares_are_shares(text: str) -> None:
+    quality = describe(text)
+    assert 0 <= quality.trace_share + quality.template_share <= 1.0001
+    assert quality.code_characters <= quality.characters
+    assert quality.has_words or not quality.prose_characters

@@ -117,3 +117,11 @@ def test_100_000_paths_take_seconds_at_most() -> None:
 def test_a_deep_path_takes_no_recursion() -> None:
     path = "/".join("a" * 2_000)
     assert read_back(draw_tree([path])[0]) == [path]
+
+
+@given(FILES)
+def test_pruning_twice_is_pruning_once(paths: list[str]) -> None:
+    coded = [f"{path}.py" for path in paths]
+    once = prune(coded, CODE)
+    assert prune(once, CODE) == once
+    assert all(not name.startswith(".") for path in once for name in path.split("/"))
