@@ -299,7 +299,7 @@ def dies_after(count: int) -> Callable[[Body], Any]:
 def test_an_endpoint_that_dies_in_the_middle_is_given_up_and_resumed(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 60)
     with OpenAIServer(dies_after(5)) as server:
-        with pytest.raises(GivenUpError, match=r"none of 3\d requests \(no-connection"):
+        with pytest.raises(GivenUpError, match=r"none of the last 3\d requests \(no-connection"):
             review(lab, server)
         assert len(server.chats) < 45
         server.model = keeps
