@@ -63,6 +63,7 @@ LACKING = r"goldpan (reproduce|import|tasks import requirement_type)"
 
 def _plugins(folder: Path) -> None:
     shutil.copytree(ROOT / "examples" / "plugins", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "examples" / "own_paper", folder / "examples" / "own_paper")
 
 
 def _datasets(folder: Path) -> None:
@@ -142,9 +143,8 @@ def _gold(folder: Path) -> None:
 
 
 def _papers(folder: Path) -> None:
-    """Have a folder for the papers' files and none of these, and the example of a paper."""
+    """Have a folder for the papers' files, and none of these."""
     (folder / "papers").mkdir()
-    shutil.copytree(ROOT / "examples" / "own_paper", folder / "examples" / "own_paper")
 
 
 def _plan(folder: Path) -> None:
@@ -247,7 +247,11 @@ WALKS: Mapping[str, Walk] = {
     "docs/reports.md": Walk(_reports),
     "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
     "docs/tasks.md": Walk(_tasks, (f"{LAB}/tasks/urgent_report.toml",)),
-    "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
+    "docs/verification.md": Walk(
+        files=("recipe.toml", "another.toml"),
+        here={"--set model=NAME": "--set model=NAME --set base_url=$MODEL_URL"},
+        served=partial(_model, lambda _: Said("nothing")),
+    ),
     "docs/workspaces.md": Walk(_plan, ("gpus.toml",), here={"lab-bucket": "lab"}, served=_store),
 }
 """The pages that are followed here."""

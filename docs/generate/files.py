@@ -38,7 +38,7 @@ _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
         },
     ),
     "Recipe of a paper": (
-        "[Papers](../papers.md#write-a-recipe) has an example. All are classes of "
+        "[Plugins](../plugins.md#a-paper) has an example. All are classes of "
         "`goldpan.plugins.evaluation`.",
         {
             "`PaperRecipe`": PaperRecipe,

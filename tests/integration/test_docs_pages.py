@@ -54,7 +54,7 @@ ELSEWHERE = {
     "docs/tutorial.md": "tests/integration/test_docs.py",
 }
 """Where a page is followed that is not walked here, and what it needs."""
-EXCERPTS = {"docs/plugins.md", "docs/papers.md"}
+EXCERPTS = {"docs/plugins.md"}
 """Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
 checks."""
 NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}

@@ -37,6 +37,7 @@ class Endpoint:
     def __init__(self, client: openai.OpenAI, settings: EndpointSettings, dialect: Dialect) -> None:
         self.client = client
         self.base_url = settings.base_url.rstrip("/")
+        self.timeout = settings.timeout
         self.dialect = dialect
 
     def ask(self, request: ModelRequest) -> ModelReply:
@@ -68,7 +69,8 @@ class Endpoint:
                 raise self.failure(error) from None
             return reply
         except openai.APITimeoutError:
-            return ModelReply(0, b"", "timeout")
+            told = f"nothing came within {self.timeout:g} s: raise timeout for a slow model"
+            return ModelReply(0, told.encode(), "timeout")
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
             return ModelReply(0, mask(reason), "no-connection")
