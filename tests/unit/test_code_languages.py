@@ -179,14 +179,3 @@ def test_a_product_that_helps_testing_is_told_by_its_content() -> None:
     assert is_test_file("src/testing/kit.ts", "describe('kit', () => {})\n")
     assert is_test_file("src/BoxTest/Maps.cs", "class Maps\n{\n    [Fact]\n    void Is() {}\n}")
     assert not is_test_file("src/BoxTest/Kit.cs", "class Kit\n{\n    [Obsolete]\n}")
-
-
-@pytest.mark.parametrize(
-    "language", [language for language in LANGUAGES if language.grammar], ids=lambda x: x.name
-)
-def test_every_grammar_loads_and_reads_nothing(language: object) -> None:
-    (grammar,) = (other.grammar for other in LANGUAGES if other is language)
-    assert grammar is not None
-    reading = read(b"", grammar)
-    assert reading.clean
-    assert (reading.stripped.code, reading.stripped.comments) == (b"", [])

@@ -300,10 +300,3 @@ def test_leaks_name_the_most_similar_text(corpus: list[str], queries: list[str])
             match = corpus[leaks[at].match]
             assert corpus.index(match) == leaks[at].match
             assert (match == text) == (leaks[at].relation == "exact")
-
-
-@pytest.mark.parametrize("other", ["é", "修"])
-@given(text=st.text(st.characters(max_codepoint=127)))
-def test_words_of_ascii_are_those_of_the_general_rules(other: str, text: str) -> None:
-    folded = fold(text)
-    assert [*words(folded), other] == words(f"{folded} {other}")

@@ -319,24 +319,3 @@ def test_a_project_without_rows_cannot_be_tested_on() -> None:
     }
     with pytest.raises(DatasetError, match=r"No row belongs to no/pe.*such as o/m, o/n"):
         assign_splits(rows, SplitPlan.parse("project:no/pe"))
-
-
-@given(CANDIDATES, SHARES)
-def test_repositories_without_shared_groups_lose_nothing(
-    rows: list[SplitCandidate], shares: str
-) -> None:
-    apart = [
-        replace(candidate, group=f"{candidate.repo.lower()} {candidate.group}")
-        for candidate in rows
-    ]
-    assert None not in _repository(apart, shares).names
-
-
-@given(MANY, st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_no_stratified_split(
-    labels: list[set[str]], random: Random
-) -> None:
-    candidates = stratified_rows([tuple(sorted(names)) for names in labels])
-    assigned = drawn_sides(candidates, "stratified:0.8,0.2", 3)
-    random.shuffle(candidates)
-    assert drawn_sides(candidates, "stratified:0.8,0.2", 3) == assigned
