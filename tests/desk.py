@@ -14,8 +14,6 @@ CHECKED = (
     ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
 )
 """The labels that are chosen on the page."""
-NOTED = "document.querySelector('.gp-note')?.innerText.includes('#{},')"
-"""Whether the page is that of an issue."""
 
 
 class Desk(Browser):

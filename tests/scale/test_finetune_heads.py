@@ -18,7 +18,6 @@ from goldpan.evaluation.finetune.heads import NOT_ASKED, LoadedModel, decoded, o
 from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.loading import load_model, pick_device
 from goldpan.evaluation.finetune.text_heads import GenerationHead
-from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.model import Answers
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.score import predictions_schema, score
@@ -160,17 +159,6 @@ def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     (answered,) = _answers(loaded, table, 1).values
     assert isinstance(answered, list)
     assert (len(answered), answered[2]) == (6, "O")
-
-
-def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
-    loaded = _load("bert", "se_entities")
-    tokens = ["Windows"] * 200
-    table = rows(loaded.head.task, [(tokens, ["B-Operating_System"] * 200)])
-    examples = loaded.head.examples(table, learn=True)
-    assert len(examples) > 1
-    assert all(len(example.ids) <= loaded.head.tokenizer.model_max_length for example in examples)
-    assert sorted(word for example in examples for word, _, _ in example.words) == list(range(200))
-    assert isinstance(loaded.head, TaggingHead)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from goldpan.core.errors import EvaluationError
@@ -234,12 +233,3 @@ def test_numbers_are_chosen_by_the_smallest_error(tmp_path: Path) -> None:
 def test_losses_that_are_no_numbers_end_the_training(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="is not a number"):
         _train(tmp_path, learning_rate=1e30, clip=0.0)
-
-
-def test_the_state_is_plain_json(tmp_path: Path) -> None:
-    _train(tmp_path)
-    state = orjson.loads((tmp_path / "trained.json").read_bytes())
-    assert state["device"] == "cpu"
-    assert state["tokens"] > 0
-    assert state["seconds"] > 0
-    assert tiny("bert").name not in (tmp_path / "trained.json").read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,13 +15,12 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.apply import FileState, apply_diff, read_diff
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
-from goldpan.git.trees import patches, path_bytes
+from goldpan.git.trees import patches
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.places import SECP256K1, needs_data
 from tests.table_rows import put_table
-from tests.twin.history import git
 
 REPO = "bitcoin-core/secp256k1"
 NEWER = {1911, 1915, 1916}
@@ -96,24 +94,6 @@ def test_every_change_is_as_large_as_announced(
                 assert sums.get(row["number"], Counter())[name] == entries[row["number"]][name]
 
 
-def test_the_base_state_holds_the_files_before(
-    workspace: WorkspaceLayout, history: History
-) -> None:
-    assert history.changes == 6_152
-    changes: dict[int, list[Row]] = {}
-    for row in rows(workspace, "changes"):
-        changes.setdefault(row["number"], []).append(row)
-    with Objects(workspace.clone(REPO)) as objects:
-        for row in rows(workspace, "revisions"):
-            for change in changes.get(row["number"], ()):
-                for commit, path, blob in (
-                    (row["before_sha"], change["previous_path"], change["blob_before"]),
-                    (row["after_sha"], None, change["blob_after"]),
-                ):
-                    blob_read = objects.find(commit, path_bytes(path or change["path"]))
-                    assert (blob_read.id if blob_read else None) == blob
-
-
 def test_patches_turn_each_file_before_into_the_one_after(
     workspace: WorkspaceLayout, history: History
 ) -> None:
@@ -137,19 +117,3 @@ def test_patches_turn_each_file_before_into_the_one_after(
                     assert after[part.path.encode()].data == objects.blob(pair[1])
                     done += 1
     assert done == len(blobs) > 6_000
-
-
-def test_a_partial_clone_gives_the_same_bytes(
-    workspace: WorkspaceLayout, history: History, tmp_path: Path
-) -> None:
-    server = tmp_path / "server.git"
-    git("clone", "--quiet", "--mirror", SECP256K1 / "repo.bundle", server)
-    git(f"--git-dir={server}", "config", "uploadpack.allowFilter", "true")
-    whole = [workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
-    other = WorkspaceLayout(tmp_path / "other")
-    other.tables(REPO).mkdir(parents=True)
-    for name in ("repositories", "entries", "commits", "pairs"):
-        other.table(REPO, name).write_bytes(workspace.table(REPO, name).read_bytes())
-    assert clone(other, REPO, Notes(), source=server.as_uri()).partial
-    assert read_history(other, REPO, Notes()).fetched > 5_000
-    assert [other.table(REPO, name).read_bytes() for name in ("revisions", "changes")] == whole

@@ -5,36 +5,23 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-import pyarrow as pa
 import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.parallel.engine import Engine, RayCluster, open_engine
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
+from goldpan.core.parallel.engine import RayCluster, open_engine
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
-from goldpan.filters.clusters import Source, find_duplicates
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
-from goldpan.papers.nlbse.issues.closings import EventSource
-from goldpan.papers.nlbse.issues.profile import load_profile
 from tests.engine_work import take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
-from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
-from tests.papers.nlbse.test_issue_type_near import made_up_texts
-from tests.places import files_below
 from tests.planning import (
     OTHER_FAMILIES,
     PAN,
@@ -51,9 +38,6 @@ from tests.shell_lab import QUICK, Lab
 from tests.verifying import needs_isolation
 
 __all__ = ["cluster", "running"]
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def test_work_waits_for_the_gpus_that_it_asks_for(cluster: TwoNodes, tmp_path: Path) -> None:
@@ -238,60 +222,3 @@ def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> Non
     expected = prove(ONE_PROCESS)
     assert expected[0].verdict == "verified"
     assert prove(Execution("ray", cluster.address, 1)) == expected
-
-
-class LosingANode(Engine):
-    """An engine under which a node dies after so many results."""
-
-    def __init__(self, engine: Engine, cluster: TwoNodes, results: int = 3) -> None:
-        self._engine = engine
-        self._cluster = cluster
-        self._left = results
-
-    def map(self, work: Callable[[T], R], units: Iterable[T]) -> Iterator[R]:
-        for result in self._engine.map(work, units):
-            self._left -= 1
-            if not self._left:
-                self._cluster.kill(min(self._cluster.names))
-            yield result
-
-
-def test_a_node_dies_while_near_duplicates_are_found(cluster: TwoNodes) -> None:
-    """It dies while texts are sketched."""
-    texts = made_up_texts(500, seed=1)
-    rows = pa.table({"repo": ["o/r"] * 500, "number": range(500), "text": texts})
-    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=20)]
-    expected = find_duplicates(sources, DuplicateSettings())
-    assert len(expected) > 100
-    with open_engine(Execution("ray", cluster.address, 1)) as engine:
-        losing = LosingANode(engine, cluster, 5)
-        answer = find_duplicates(sources, DuplicateSettings(), engine=losing)
-        assert len(cluster.names) == 1
-    assert answer.equals(expected)
-
-
-def build(root: Path, engine: Engine, directory: str) -> Path:
-    request = make_request(
-        EventSource(WorkspaceLayout(root), "gharchive", ()),
-        load_profile("default"),
-        balance="project:25",
-        directory=root / directory,
-    )
-    written = build_issue_types(request, engine, Reporter(quiet=True)).written
-    return written.directory
-
-
-def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Path) -> None:
-    write_hours(tmp_path, made_up_hours(14, 50))
-    with open_engine(Execution(workers=1)) as engine:
-        expected = files_below(build(tmp_path, engine, "local"))
-    with open_engine(Execution("ray", cluster.address, 1)) as engine:
-        actual = files_below(build(tmp_path, LosingANode(engine, cluster), "ray"))
-        assert len(cluster.names) == 1
-    assert actual == expected
-    assert sorted(actual) == [
-        "README.md",
-        "croissant.json",
-        *(f"data/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")),
-        "provenance.json",
-    ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import random
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,27 +15,21 @@ from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import (
     BOTH,
-    SOFT,
     Notes,
     Tables,
-    Watched,
     assert_alike,
     assert_rows,
     assert_same,
     coverage_of,
-    keys_kept_twice,
     mine_twin,
-    rows,
     rows_of,
-    start_miner,
     table_bytes,
 )
 from tests.places import SECP256K1, needs_data
-from tests.twin import Faults, Twin, World, load_backup
+from tests.twin import Twin, World, load_backup
 from tests.twin.world import Event
 
 REPO = "bitcoin-core/secp256k1"
@@ -164,70 +156,6 @@ def test_every_cross_reference_of_the_world(clean: dict[Via, Path], world: World
         references = {(row["repo"], row["number"], row["target_number"]) for row in crossed}
         assert references == expected
         assert len(crossed) == len(expected) > 1_500
-
-
-def test_pairs_are_found_with_evidence(clean: dict[Via, Path], world: World) -> None:
-    workspace = WorkspaceLayout(clean["graphql"])
-    result = pair(workspace, REPO, find_rules("default"))
-    pairs = rows(clean["graphql"], "pairs", REPO)
-    assert result.pairs == len(pairs) > 100
-    kinds = {row["number"]: row["kind"] for row in rows(clean["graphql"], "entries", REPO)}
-    for row in pairs:
-        assert kinds[row["issue"]] == "issue"
-        assert row["evidence"]
-        assert {piece["signal"] for piece in row["evidence"]} == set(row["signals"])
-        if row["pull_repo"] == REPO:
-            assert kinds[row["pull"]] == "pull"
-    ends = {(row["pull_repo"], row["pull"], row["issue"]) for row in pairs}
-    closes = {
-        (entry.repo, entry.number, ref.number)
-        for entry in world.main.entries.values()
-        if entry.pull
-        for ref in entry.pull.closes
-        if ref.repo == REPO
-    }
-    assert closes <= ends
-    assert len(closes) > 90
-
-
-@both
-def test_faults_on_every_tenth_request(
-    via: Via, clean: dict[Via, Path], world: World, tmp_path: Path
-) -> None:
-    faults = Faults(rate=0.1, seed=11, wait=0.01)
-    with Twin(world, faults, SOFT) as twin:
-        mined = mine_twin(twin, tmp_path, via)
-        share = sum(bool(request.fault) for request in twin.requests) / twin.count
-    assert 0.03 < share < 0.2
-    assert coverage_of(mined).complete, coverage_of(mined).gaps[:5]
-    assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
-
-
-@both
-def test_killed_at_random_points(
-    via: Via, clean: dict[Via, Path], world: World, tmp_path: Path
-) -> None:
-    dice = random.Random(via)
-    most, start = {"graphql": (60, 6), "rest": (1_500, 6)}[via]
-    killed = 0
-    with Twin(world) as twin:
-        while True:
-            last = twin.count + dice.randint(start + 1, most)
-            with start_miner(twin, tmp_path, via) as miner:
-                twin.requests = Watched(
-                    lambda count, last=last, miner=miner: miner.kill() if count >= last else None,  # type: ignore[misc]
-                    twin.requests,
-                )
-                done = miner.wait()
-            if done.code == 0:
-                break
-            assert done.code == -signal.SIGKILL, done.err
-            killed += 1
-        requests = {"graphql": 170, "rest": 3_400}[via]
-        assert killed >= 2
-        assert twin.count <= requests + killed * (start + 4) + 5
-    assert keys_kept_twice(tmp_path, REPO) == []
-    assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
 
 
 def test_the_backup_on_disk_gives_the_same(

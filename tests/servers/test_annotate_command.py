@@ -62,58 +62,6 @@ def stored(*roots: Path, pattern: str = "*") -> dict[Path, str]:
     }
 
 
-@pytest.mark.nightly
-def test_a_third_person_decides_what_is_rebuilt(
-    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
-) -> None:
-    project = ("--project", "settled")
-    pull = ("annotate", "pull", *project)
-    built = lab.dataset("code-edit")
-    before = len(pq.read_table(built / "data"))
-    goldpan("annotate", "push", *project, "--form", "fix-pair", "--dataset", built)
-    tasks = studio.task_numbers(lab, "settled")
-    stays, goes, *_ = sorted(tasks)
-    for number, task in tasks.items():
-        studio.answer(1, task, "fixes")
-        studio.answer(2, task, "not" if number in (stays, goes) else "fixes")
-    assert "conflict: 2" in goldpan(*pull).out
-    assert "2 subjects added" in goldpan("annotate", "adjudicate", *project).out
-    name = adjudication_name("settled")
-    assert "conflict: 2" in goldpan(*pull).out
-    for number, task in studio.task_numbers(lab, name).items():
-        studio.answer(3, task, "fixes" if number == stays else "not")
-
-    output = goldpan(*pull).out
-    assert f"{name}: 2 answers count, 2 of 2 subjects finished" in output
-    assert "adjudicated: 2" in output
-    assert "conflict" not in output
-    people_saw, built = built, lab.dataset("settled")
-    build = ("build", "code-edit", "--require", "fix-pair", "--output", built)
-    assert len(pq.read_table(people_saw / "data")) == before
-    assert f"{before - 1} examples" in goldpan(*build).out
-    issues = set(pq.read_table(built / "data")["issue"].to_pylist())
-    assert issues == set(tasks) - {goes}
-
-    tables = stored(lab.root / "annotations", built, pattern="*.parquet")
-    again = goldpan(*pull).out
-    assert f"settled: {2 * len(tasks)} answers count" in again
-    assert f"{name}: 2 answers count, 2 of 2 subjects finished" in again
-    assert "adjudicated: 2" in again
-    goldpan(*build)
-    assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
-
-    assert "0 subjects added, 2 already there" in goldpan("annotate", "adjudicate", *project).out
-    output = goldpan("annotate", "pull", "--project", name).out
-    assert f"{name} adjudicates settled: both are pulled" in output
-    assert "adjudicated: 2" in output
-    assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
-    result = json.loads(goldpan(*pull, "--json").out)
-    first, third = (each["progress"] for each in result["pulls"])
-    assert (first["project"], first["answers"]) == ("settled", 2 * len(tasks))
-    assert result["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
-    assert (third["project"], third["answers"], third["finished"]) == (name, 2, 2)
-
-
 def test_a_paper_is_told_what_people_did(
     lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:

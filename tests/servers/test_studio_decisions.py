@@ -11,7 +11,6 @@ from goldpan.annotation.studio.answers import progress
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.decisions import adjudicate, adjudication_name, write_decisions
 from goldpan.annotation.studio.forms import find_form
-from goldpan.annotation.studio.gold import field_agreements
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
@@ -111,17 +110,6 @@ def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None
     pull(workspace, studio.server, name, QUIET)
     hows = [decision.how for decision in decided(workspace, "doubts")]
     assert hows == ["agreed", "adjudicated", "adjudicated", "unfinished"]
-
-
-def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators) -> None:
-    workspace = annotated(tmp_path, studio, "agreed")
-    studio.answer(3, studio.task_numbers(workspace, "agreed")[1], "no-problem")
-    pull(workspace, studio.server, "agreed", QUIET)
-    (agreement,) = field_agreements(workspace, "agreed")
-    assert (agreement.field, agreement.items, agreement.single) == ("verdict", 3, 1)
-    (both,) = agreement.pairs
-    assert both.items == 3
-    assert both.raw == pytest.approx(2 / 3)
 
 
 def test_progress_tells_who_did_how_much(tmp_path: Path, studio: Annotators) -> None:
