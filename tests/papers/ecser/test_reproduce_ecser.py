@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.evaluation.metrics.estimate import Confusion
-from goldpan.papers.ecser.counts import pool
 from goldpan.papers.ecser.sets import requirements
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.finding import find_recipe
@@ -180,7 +178,3 @@ def test_labels_without_texts_give_sizes(tmp_path: Path) -> None:
     labels.write_text("ProjectID;RequirementText;IsFunctional;IsQuality\n2;;;1\n", "utf-8")
     _, tables = run(*where)
     assert "ds2.csv, requirement 1: '' is neither 0 nor 1" in tables["7"]["problems"][0]
-
-
-def test_pooling_adds_up_counts() -> None:
-    assert pool([Confusion(1, 2, 3, 4), Confusion(10, 20, 30, 40)]) == Confusion(11, 22, 33, 44)

@@ -271,11 +271,6 @@ def test_nothing_is_left(tmp_path: Path) -> None:
     assert error.value.remedy == "Take more repositories, or another profile"
 
 
-def test_no_hours(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="holds no hours of GH Archive"):
-        build(tmp_path)
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_damaged_hour_is_named(tmp_path: Path, processes: int) -> None:
     write_hours(tmp_path, {0: [closing(1)], 1: [closing(2)]})

@@ -14,7 +14,7 @@ from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 from goldpan.miners.gharchive.store import hours_between
 from tests.console import run, sentence
 from tests.gharchive_hours import Hours, hour_name, utc, write_hour
-from tests.issue_hours import closing, made_up_hours, write_hours, write_mined
+from tests.issue_hours import made_up_hours, write_hours
 
 
 @pytest.fixture
@@ -78,17 +78,6 @@ def test_every_setting_is_recorded(folder: Path) -> None:
     assert source["mined_until"].startswith("2022-01-01T03")
     assert list(source["inputs"]) == [f"2022-01-01-{hour}.parquet" for hour in range(3)]
     assert provenance["counts"]["balance"] > 0
-
-
-def test_mined_repositories(folder: Path) -> None:
-    entry = closing(1)
-    columns = ("number", "kind", "state", "title", "body", "labels", "author_association")
-    write_mined(
-        folder / "goldpan-workspace", "sluice/pan", "MIT", [{name: entry[name] for name in columns}]
-    )
-    done = run("build", "issue-type", "--source", "mined", "--split", "none", folder=folder)
-    assert done.code == 0, done.err
-    assert "1 closings of issues" in done.out
 
 
 def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:

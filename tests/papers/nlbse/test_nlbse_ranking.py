@@ -67,8 +67,3 @@ def test_a_category_is_won_only_by_more() -> None:
 def test_categories_that_are_missing_are_named() -> None:
     with pytest.raises(EvaluationError, match="missing nlbse23_java_usage, unknown other"):
         comment_score({**dict.fromkeys(set(BASELINE) - {"nlbse23_java_usage"}, 0.5), "other": 1})
-
-
-def test_ties_share_a_place() -> None:
-    ranking = rank({"b": 0.5, "a": 0.5, "c": 0.9, "d": 0.1})
-    assert list(ranking.items()) == [("c", 1), ("a", 2), ("b", 2), ("d", 4)]
