@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
 from tests.mining import SLUICE
 from tests.program import MINE
-from tests.twin import Fault, Faults, Twin, synthetic_world
+from tests.twin import Fault, Faults, Limits, Twin, synthetic_world
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +83,23 @@ def test_status_and_why(home: Path) -> None:
         (50, ["closed_by_commit"])
     ]
     assert all(output[name] for name in ("references", "records"))
+
+
+def test_the_token_is_nowhere(tmp_path: Path) -> None:
+    with Twin(synthetic_world(), limits=Limits(tokens=frozenset({TOKEN}))) as twin:
+        bad = run(*mining(twin), folder=tmp_path, GITHUB_TOKEN="ghp_NotThisOne0007")
+        sentence(bad._replace(err=bad.err.splitlines()[-1]), 1, "401", "GITHUB_TOKEN")
+        done = [run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=f"ghp_NotThisOne0007,{TOKEN}")]
+        done.append(run(*mining(twin), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN))
+    assert [process.code for process in done] == [0, 0]
+    root = tmp_path / "goldpan-workspace"
+    records = Archive(WorkspaceLayout(root).raw(SLUICE)).records
+    contents = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
+    contents += [record.read() + repr(record.meta).encode() for record in records]
+    contents += [repr(pq.read_table(path).to_pylist()).encode() for path in root.rglob("*.parquet")]
+    contents += [(process.out + process.err).encode() for process in (bad, *done)]
+    assert len(records) > 10
+    assert not any(re.search(b"SecretOfTheMountain|NotThisOne", content) for content in contents)
 
 
 def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:

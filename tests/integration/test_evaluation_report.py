@@ -14,7 +14,7 @@ import pytest
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
-from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.compare.compare import compare_runs
 from goldpan.evaluation.compare.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.record import read_runs
@@ -22,7 +22,13 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.score import ranking_score
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import latex_tables, latex_text, make_report, paper_tables
+from goldpan.report.compared import (
+    latex_tables,
+    latex_text,
+    make_report,
+    paper_tables,
+    report_comparison,
+)
 from goldpan.report.document import (
     Content,
     Fold,
@@ -265,6 +271,17 @@ def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
     report = reported(ran(tmp_path, two_labels(), "a", "b", share=0.9, **options))
     assert "were chosen on the test set" in report.warnings[0]
     assert any("Early stopping" in warning for warning in report.warnings)
+
+
+@pytest.mark.nightly
+def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path) -> None:
+    made = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        page, latex = tmp_path / name / "r.html", tmp_path / name / "r.tex"
+        written = report_comparison(six, compared(six), load_tasks(), page, latex).files
+        made.append([file.read_bytes() for file in written])
+    assert made[0] == made[1]
 
 
 def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:

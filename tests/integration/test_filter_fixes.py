@@ -186,3 +186,12 @@ def test_several_backports_of_one_fix(tmp_path: Path) -> None:
     pairs = [*(on(n == 11, 1, n) for n in bases), on(False, 2, 14)]
     verdicts = judge(build(tmp_path, entries, pairs=pairs), "one-to-one")
     assert dropped(verdicts) == dict.fromkeys([(1, 12), (1, 13), (1, 14)], "backport")
+
+
+@pytest.mark.nightly
+def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> None:
+    pairs = [pair(n, 5_000) for n in range(1, 2_000)]
+    workspace = build(tmp_path, [*map(issue, range(1, 2_000)), pull(5_000)], pairs=pairs)
+    verdicts = judge(workspace, "one-to-one")
+    assert {row["value"] for row in verdicts.values()} == {1_998}
+    assert max(len(row["evidence"]) for row in verdicts.values()) == 200

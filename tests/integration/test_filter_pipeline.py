@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from collections import Counter
+from itertools import permutations
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.datasets.table_files import write_rows
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
@@ -61,6 +63,32 @@ def workspace(tmp_path: Path) -> WorkspaceLayout:
 @pytest.fixture
 def profile(workspace: WorkspaceLayout) -> str:
     return own_profile(workspace, f"decide = {json.dumps(DECIDE)}")
+
+
+@pytest.mark.nightly
+def test_repositories_judged_at_once_have_the_same_verdicts(
+    workspace: WorkspaceLayout, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "Octo/Twin"
+    shutil.copytree(workspace.tables(REPO), workspace.tables(other))
+    for path in workspace.tables(other).glob("*.parquet"):
+        rows = pq.read_table(path)
+        column = rows.schema.get_field_index("repo")
+        pq.write_table(rows.set_column(column, "repo", pa.array([other] * len(rows))), path)
+    own = load_profile(profile)
+    one_by_one = run_filters(
+        workspace, [REPO, other], own, Reporter(quiet=True), Execution(workers=2)
+    )
+    expected = {repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
+    shutil.rmtree(workspace.root / "verdicts")
+    monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
+    at_once = run_filters(workspace, [REPO, other], own, Reporter(quiet=True), Execution(workers=2))
+    assert {
+        repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)
+    } == expected
+    assert [(result.repo, result.issues, result.pairs) for result in at_once] == [
+        (result.repo, result.issues, result.pairs) for result in one_by_one
+    ]
 
 
 def test_every_criterion_judges_every_subject(workspace: WorkspaceLayout, profile: str) -> None:
@@ -117,6 +145,44 @@ def test_a_funnel_counts_what_passes(
         assert step.only == sum(not row[name] and all(map(row.get, others)) for row in passing)
         assert step.out == sum(row[name] is False for row in passing)
         assert step.undecided == sum(row[name] is None for row in passing)
+    assert funnel.kept == funnel.steps[-1].left
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12),
+    st.sampled_from(list(permutations(["a", "b", "c"]))),
+)
+def test_a_funnel_ends_alike_in_any_order(
+    answers: list[tuple[bool | None, ...]], order: tuple[str, ...]
+) -> None:
+    """Against a count by hand: what is left after a step passes it and all before it."""
+    rows = [
+        {
+            "repo": "o/n",
+            "subject": "issue",
+            "issue": number,
+            "criterion": name,
+            "decides": True,
+            "keep": keep,
+            "reason": None if keep else "r",
+        }
+        for number, keeps in enumerate(answers)
+        for name, keep in zip("abc", keeps, strict=True)
+    ]
+    funnel: Funnel = count_funnel(
+        pa.Table.from_pylist(rows, schema=VERDICTS.schema), ["issue"], order
+    )
+    passing = [dict(zip("abc", keeps, strict=True)) for keeps in answers]
+    for position, step in enumerate(funnel.steps):
+        assert step.criterion == order[position]
+        before = order[: position + 1]
+        assert step.left == sum(all(row[name] for name in before) for row in passing)
+        others = [name for name in order if name != step.criterion]
+        assert step.only == sum(
+            not row[step.criterion] and all(row[name] for name in others) for row in passing
+        )
+        assert step.out == sum(row[step.criterion] is False for row in passing)
+        assert step.undecided == sum(row[step.criterion] is None for row in passing)
     assert funnel.kept == funnel.steps[-1].left
 
 

@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.record import read_runs
 from tests.comparing import two_labels, write_rows
+from tests.evaluating import ran, requirements
 from tests.finetuning import QUICK
 from tests.invoking import invoke
 from tests.tiny_models import tiny
@@ -75,3 +77,11 @@ def test_people_see_the_run_and_a_cutoff_as_of_any_model(root: Path) -> None:
     assert made.dates.cutoff == "2023-09-15"
     refused = _say(root, *command, "--set", "cutoff=last year")
     assert (refused.exit_code, "'last year' is not a date" in refused.stderr) == (2, True)
+
+
+@pytest.mark.nightly
+def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
+    made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
+    places = [ran(tmp_path / name, requirements(24, 12), made, seed=1).directory for name in "ab"]
+    for name in ("predictions.parquet", "train.parquet"):
+        assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes()

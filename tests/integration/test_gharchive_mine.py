@@ -14,6 +14,7 @@ import pytest
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.values import Execution
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
@@ -74,6 +75,12 @@ def test_a_folder(plain: dict[str, bytes], source: Path) -> None:
     assert rows["hour"].to_pylist() == list(TEN)
     assert rows["bytes"].to_pylist() == [(source / file_name(h)).stat().st_size for h in TEN]
     assert set(rows["lines"].to_pylist()) == {120}
+
+
+@pytest.mark.nightly
+def test_processes_change_no_byte(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
+    bring(tmp_path, source, execution=Execution(workers=2))
+    assert files(tmp_path) == plain
 
 
 def test_a_server(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -165,3 +166,16 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     assert (rare.value, rare.reason) == (None, "the label was never answered")
     two = scored(TASK, few * 8, ["bug"] * 55 + ["question"], resamples=200)
     assert two.metric("precision", "question").interval is not None
+
+
+@pytest.mark.nightly
+def test_ten_thousand_rows_take_seconds() -> None:
+    generator = np.random.default_rng(0)
+    names = [LABELS[number] for number in generator.integers(0, 3, 10_000)]
+    scores = generator.random((10_000, 3)).tolist()
+    start = time.process_time()
+    result = scored(TASK, names, names[::-1], resamples=1_000, scores=scores)
+    assert time.process_time() - start < 60  # it takes about 4
+    metric = result.metric("macro_f1")
+    assert metric.interval and metric.value
+    assert metric.interval.low < metric.value < metric.interval.high

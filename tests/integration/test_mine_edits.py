@@ -20,7 +20,7 @@ from tests.mining import (
     rows,
     table_bytes,
 )
-from tests.twin import Editor, Fault, Faults, Forum, Twin, World
+from tests.twin import Editor, Fault, Faults, Forum, Twin, World, workload_world
 from tests.twin.editing import MAINTAINER, VISITOR
 from tests.twin.world import Repository
 
@@ -175,3 +175,16 @@ def test_a_text_that_fails_costs_its_edits_alone(tmp_path: Path) -> None:
         mine_twin(twin, tmp_path)
     copy_edited(tmp_path / "whole")
     assert_same(table_bytes(tmp_path), table_bytes(tmp_path / "whole"))
+
+
+@pytest.mark.nightly
+def test_edits_cost_a_tenth_more_at_most(tmp_path: Path) -> None:
+    """With every sixth text edited."""
+    points = []
+    for edited in (0, 6):
+        with Twin(workload_world(300, 300, edited=edited)) as twin:
+            mined = mine_twin(twin, tmp_path / str(edited))
+            assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
+            points.append(twin.points)
+    assert points[1] <= 1.1 * points[0]
+    assert len(rows(tmp_path / "6", "edits", "workload/mill")) == 2 * 700

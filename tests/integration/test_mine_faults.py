@@ -111,6 +111,32 @@ def test_a_heavy_sweep_shrinks_too(tmp_path: Path) -> None:
         assert_whole(mine_twin(twin, tmp_path), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        ("502", "Crash on an empty stream"),
+        ("SOMETHING_WENT_WRONG", "Sort stably"),
+        pytest.param("502", "Sort stably", marks=pytest.mark.nightly),
+        pytest.param("SOMETHING_WENT_WRONG", "Crash on an empty stream", marks=pytest.mark.nightly),
+    ],
+)
+def test_an_entry_that_cannot_be_had(error: str, title: str, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, title)
+    with Twin(world, Faults(chosen=[Fault(error, "GraphQL", number)])) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert gaps(mined) == [(number, "entry")]
+        assert twin.count <= 60
+        numbers = {row["number"] for row in rows(tmp_path, "entries")}
+        assert numbers == set(world.main.entries) - {number}
+        (gap,) = coverage_of(mined).gaps
+        assert error in gap.reason
+        twin.faults = Faults()
+        twin.requests.clear()
+        assert_whole(mine_twin(twin, tmp_path), tmp_path)
+        assert twin.count <= 8  # the sweeps, the one entry and its further pages
+
+
 def test_a_page_of_an_entry_that_cannot_be_had(tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "What should 1.0 contain?")
@@ -206,6 +232,16 @@ def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_pa
     assert gaps(mined) == []
     assert mined.seconds >= (retry_after or PACE.secondary)
     assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+@pytest.mark.nightly
+@both
+def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
+    limits = replace(SOFT, concurrency=3)
+    with Twin(synthetic_world(), limits=limits) as twin:
+        mine_twin(twin, tmp_path, via, concurrency=3)
+        assert twin.count == CLEAN_REQUESTS[via]
+        assert not [request for request in twin.requests if request.fault]
 
 
 @graphql_daily

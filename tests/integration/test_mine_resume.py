@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -22,19 +24,23 @@ from tests.mining import (
     BOTH,
     SLUICE,
     TOKEN,
+    Notes,
     Watched,
     archive,
     assert_same,
+    command_line,
     coverage_of,
     keys_kept_twice,
     mine_twin,
     operations,
+    rows,
     start_miner,
     table_bytes,
     undisturbed,
 )
 from tests.program import MINE, Running, goldpan, start
-from tests.twin import Twin, synthetic_world
+from tests.twin import Fault, Faults, Twin, synthetic_world
+from tests.twin.asking import titled
 
 both = pytest.mark.parametrize("via", BOTH)
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
@@ -43,26 +49,35 @@ _UNDER_WAY = 4
 
 
 class Killer:
-    """Kills the miner after its n-th request, before the reply."""
+    """Kills the miner after its n-th request: before the reply, or some time after it."""
 
     def __init__(self) -> None:
         self.miner: Running | None = None
         self._last = 0
+        self._delay = 0.0
 
-    def arm(self, twin: Twin, after: int) -> None:
-        self._last = twin.count + after
+    def arm(self, twin: Twin, after: int, delay: float = 0.0) -> None:
+        self._last, self._delay = twin.count + after, delay
 
     def __call__(self, count: int) -> None:
-        if self.miner and count >= self._last:
+        if self.miner and self._delay and count >= self._last:
+            threading.Timer(self._delay, self.miner.kill).start()
+            self.miner = None
+        elif self.miner and count >= self._last:
             self.miner.kill()
 
 
-def mine_and_kill(twin: Twin, workspace: Path, via: Via, moments: Iterator[int]) -> int:
-    """Run miners until one ends, killing each after so many requests; return how many were."""
+def mine_and_kill(
+    twin: Twin, workspace: Path, via: Via, moments: Iterator[tuple[int, float]]
+) -> int:
+    """Run miners until one ends, killing each at its moment; return how many were killed.
+
+    A moment is a number of requests and the seconds after the last of them.
+    """
     killer = Killer()
     twin.requests = Watched(killer)
-    for killed, after in enumerate(moments):
-        killer.arm(twin, after)
+    for killed, moment in enumerate(moments):
+        killer.arm(twin, *moment)
         with start_miner(twin, workspace, via) as miner:
             killer.miner = miner
             done = miner.wait()
@@ -84,7 +99,7 @@ def assert_nothing_twice(workspace: Path, via: Via = "graphql") -> None:
 def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
     dice = random.Random(1)
     first, most = START_REQUESTS[via] + 1, {"graphql": 4, "rest": 40}[via]
-    moments = (dice.randint(first, first + most) for _ in range(100))
+    moments = ((dice.randint(first, first + most), 0.0) for _ in range(100))
     with Twin(synthetic_world()) as twin:
         killed = mine_and_kill(twin, tmp_path, via, moments)
         assert killed >= 3
@@ -96,20 +111,47 @@ def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
     assert {record.run for record in archive(tmp_path).records} == {1}
 
 
-def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
-    killer = Killer()
+@pytest.mark.nightly
+def test_killed_while_tables_are_made(tmp_path: Path) -> None:
+    """All is fetched by then; each start that follows is killed a little later than the last."""
+    moments = ((1 if turn else 10, 0.001 * 1.5**turn) for turn in range(100))
     with Twin(synthetic_world()) as twin:
-        twin.requests = Watched(killer)
-        killer.arm(twin, 60)
-        with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.wait()
-    assert goldpan("normalize", "--workspace", tmp_path).code == 0
+        killed = mine_and_kill(twin, tmp_path, "graphql", moments)
+        assert killed >= 3
+        assert operations(twin.requests)["Issues"] == 2  # as when undisturbed
+    assert_nothing_twice(tmp_path)
+
+
+def killed_after(requests: int, twin: Twin, workspace: Path) -> None:
+    """Mine over REST, and be killed after so many requests."""
+    killer = Killer()
+    twin.requests = Watched(killer)
+    killer.arm(twin, requests)
+    with start_miner(twin, workspace, "rest") as killer.miner:
+        killer.miner.wait()
+
+
+def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        killed_after(60, twin, tmp_path)
+    made = goldpan("normalize", "--workspace", tmp_path)
+    assert made.code == 0, made.err
     done = goldpan("status", "--workspace", tmp_path)
     assert done.code == 3, done.err
     assert (
         f"The last run did not finish: run goldpan --workspace {tmp_path} mine again." in done.out
     )
     assert "not fetched yet" in done.out
+
+
+def test_a_resumed_run_says_so(tmp_path: Path) -> None:
+    notes = Notes()
+    with Twin(synthetic_world()) as twin:
+        killed_after(50, twin, tmp_path)
+        twin.requests = []
+        mine_twin(twin, tmp_path, "rest", notes=notes)
+        assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
+    assert "Continuing where the last run stopped" in notes
 
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
@@ -172,6 +214,31 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.undo()
         mine_twin(twin, tmp_path, via)
     assert_nothing_twice(tmp_path, via)
+
+
+def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Crash on an empty stream")
+    with Twin(world, Faults(chosen=[Fault("502", "GraphQL", number)])) as twin:
+        done = command_line(twin, tmp_path, "--repo", SLUICE)
+        assert done.code == 3, done.err
+        assert "1 missing:" in done.out
+        assert f"#{number} entry failed: " in done.out
+        result = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
+        (gap,) = json.loads(result.out)[0]["coverage"]["gaps"]
+        assert (result.code, gap["number"], gap["part"]) == (3, number, "entry")
+        twin.faults = Faults()
+        done = command_line(twin, tmp_path, "--repo", SLUICE)
+        assert done.code == 0, done.err
+        assert "Nothing is missing." in done.out
+
+
+def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        done = command_line(twin, tmp_path, "--repo", "nobody/nothing", "--repo", SLUICE)
+    assert done.code == 1
+    assert "Error: nobody/nothing does not exist" in done.err
+    assert len(rows(tmp_path, "entries")) == 60
 
 
 def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path) -> None:

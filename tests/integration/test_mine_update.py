@@ -276,6 +276,39 @@ def test_what_is_gone_vanishes(via: Via, goes: Callable[[Editor], None], tmp_pat
         assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
+@rest_daily
+def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Crash on an empty stream")
+    copy_mined(tmp_path, via)
+    with Twin(world) as twin:
+        people(world).delete_entry(number)
+        mine_twin(twin, tmp_path, via)
+        links = [row for row in rows(tmp_path, "references") if row["evidence"]["where"] != "body"]
+        gone = (world.main.full_name, number)
+        ends = (("repo", "number"), ("target_repo", "target_number"))
+        left = [row for row in links for end in ends if tuple(row[name] for name in end) == gone]
+        assert left == []
+
+
+@pytest.mark.nightly
+def test_the_paths_in_turns_tell_what_both_see(tmp_path: Path) -> None:
+    world = synthetic_world()
+    steps: tuple[tuple[Via, tuple[Callable[[Editor], set[int]], ...]], ...] = (
+        ("rest", ()),
+        ("graphql", (new_comment, merged)),
+        ("rest", (new_entries, new_cross_reference, edited_comment)),
+        ("graphql", (changed_labels, reviewed)),
+        ("rest", (deleted_comment, new_comment)),
+    )
+    with Twin(world) as twin:
+        for index, (via, edits) in enumerate(steps):
+            for edit in edits:
+                edit(people(world))
+            assert whole(mine_twin(twin, tmp_path, via))
+            assert_alike(table_bytes(tmp_path), fresh(twin, tmp_path / str(index), "graphql"))
+
+
 def test_graphql_after_rest_is_as_graphql_alone(tmp_path: Path) -> None:
     copy_mined(tmp_path, "rest")
     with Twin(synthetic_world()) as twin:

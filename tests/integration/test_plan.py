@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,13 @@ from tests.planning import (
     states,
     write_plan,
 )
-from tests.program import goldpan
+from tests.program import goldpan, start
 from tests.twin import Editor, Twin, synthetic_world
+
+
+def _has(path: Path) -> bool:
+    return path.exists()
+
 
 UNITS = {
     f"mine/{SLUICE}": "done",
@@ -298,6 +304,38 @@ def test_a_rebuilt_dataset_tells_what_changed_since_the_last(folder: Path, twin:
     assert "## Changes" in card.read_text(encoding="utf-8")
     changes = folder / "lab" / "plans" / "plan" / "changes" / "questions.md"
     assert "0 added, 0 removed" in changes.read_text(encoding="utf-8")
+
+
+@pytest.mark.nightly
+def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
+    github: tuple[Twin, Path], tmp_path: Path
+) -> None:
+    twin, whole = github
+    shutil.copytree(whole / "sluice.git", tmp_path / "sluice.git")
+    write_plan(tmp_path)
+    lab, units = tmp_path / "lab", tmp_path / "lab" / "plans" / "plan" / "units"
+    requests = twin.count
+    moments: list[Callable[[], bool]] = [lambda: twin.count >= requests + 6]
+    for unit in (f"mine/{SLUICE}", f"pair/{SLUICE}", f"filter/{SLUICE}", "dataset/questions"):
+        moments.append(partial(_has, units / f"{unit}.json"))
+    moments.append(partial(_has, lab / "datasets" / "questions" / "provenance.json"))
+    for moment in moments:
+        words = ("run", "plan.toml", "--log-format", "json")
+        with start(*words, folder=tmp_path, environment=environment(twin)) as running:
+            running.until(moment)
+            running.kill()
+            assert running.wait().code in (0, -9)
+    result = run_json(twin, tmp_path)
+    assert result["complete"]
+    assert states(result)[f"filter/{SLUICE}"] == "fresh"
+    assert twin.count - requests < 40  # 16 undisturbed, and a few at each new start of mining
+    resumed, expected = made(lab), made(whole / "lab")
+    assert {name: resumed[name] for name in resumed if not name.startswith("datasets")} == {
+        name: expected[name] for name in expected if not name.startswith("datasets")
+    }
+    assert rows(lab, "questions") == rows(whole / "lab", "questions")
+    again = run(twin, tmp_path)
+    assert again.out.startswith("Nothing to do")
 
 
 def test_a_renamed_repository_is_worked_on_under_its_new_name(

@@ -84,6 +84,39 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     assert {third["dataset/types"], third["dataset/unseen"]} == {"fresh"}
 
 
+@pytest.mark.nightly
+def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
+    github: tuple[Twin, Path], tmp_path: Path
+) -> None:
+    twin, folder = github
+    (tmp_path / "sluice.git").symlink_to(folder / "sluice.git")
+    datasets = "".join(
+        f'[[dataset]]\nname = "{family}-{name}"\nfamily = "{family}"\n{option}\n'
+        for family in ("issue-type", "code-comments")
+        for name, option in (("all", ""), ("rest", 'leave-out = true\nsplit = "none"'))
+    )
+    listed = f'[repositories]\nlisted = ["prospector/none", "{SLUICE}"]\n'
+    stated = f'[mine]\nlicenses = {{ "{SLUICE}" = "bsd-3-clause" }}\n'
+    evaluated = '[[evaluation]]\nname = "none"\ndataset = ["issue-type-rest"]\n'
+    write_plan(tmp_path, f'{listed}{stated}[clone]\nsource = "{{name}}.git"\n{datasets}{evaluated}')
+    result = run_json(twin, tmp_path, code=3)
+    outcomes = states(result)
+    assert outcomes["mine/prospector/none"] == "failed"
+    assert outcomes["clone/prospector/none"] == "skipped"
+    for family in ("issue-type", "code-comments"):
+        assert outcomes[f"dataset/{family}-all"] == "skipped"
+        assert outcomes[f"dataset/{family}-rest"] == "partial"
+    lacks = {unit["unit"]: unit["missing"] for unit in result["units"]}
+    assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
+    path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
+    provenance = json.loads(path.read_bytes())
+    assert [source["repo"] for source in provenance["sources"]] == [SLUICE]
+    assert [origin["license"] for origin in provenance["repositories"]] == ["BSD-3-Clause"]
+    (evaluation,) = (unit for unit in result["units"] if unit["unit"] == "evaluate/none")
+    assert "has no train split" in evaluation["problem"]
+    assert "--split stratified:0.8,0.2" in evaluation["remedy"]
+
+
 def test_prompts_are_made_of_what_the_same_plan_builds(
     github: tuple[Twin, Path], tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -230,6 +232,24 @@ def test_a_lock_whose_holder_is_gone_is_taken(s3: LocalS3) -> None:
     assert Lease(store, "raw/a/b/lock").acquire() is not None
     assert Lease(store, "raw/c/d/lock", seconds=-1).acquire() is None
     assert Lease(store, "raw/c/d/lock").acquire() is None
+
+
+def test_a_holder_that_was_killed_is_told_with_the_end_of_its_lock(
+    s3: LocalS3, machine: Machine
+) -> None:
+    holder = (
+        "import os, sys\nfrom goldpan.core.remote.store import Lease\n"
+        "from goldpan.core.remote.store import ObjectStore\n"
+        "assert Lease(ObjectStore(sys.argv[1]), 'raw/a/b/lock').acquire() is None\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", holder, ADDRESS], check=False)
+    assert killed.returncode == -9
+    local = machine("one")
+    (local.root / "raw/a/b").mkdir(parents=True)
+    held = r"process \d+\), until \d\d:\d\d:\d\d UTC unless it goes on"
+    with pytest.raises(WorkspaceError, match=held), local.leased("raw/a/b/lock", BUSY):
+        pass
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'{"owner": "x", "seconds": "y"}', b"{", b'"x"'])

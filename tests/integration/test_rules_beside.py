@@ -63,6 +63,42 @@ def test_the_default_stays_default_whatever_was_paired_last(lab: Workspace) -> N
         assert lab.why(f"{REPO}#1").basis.rules == "default"
 
 
+@pytest.mark.nightly
+def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path) -> None:
+    assert "32 fix pairs by rules default\n" in program(lab, "pair")
+    only = "Pairs by rules default; profile default\n"
+    assert only in program(lab, "filter")
+    output = program(lab, "pair", "--rules", "faun-eval")
+    assert "Also stored: --rules default\n" in output
+    assert "Later commands use these pairs with --rules faun-eval\n" in output
+    program(lab, "filter", "--rules", "faun-eval")
+    page = tmp_path / "report.html"
+    commands: list[tuple[str, ...]] = [("filter",), ("funnel",), ("build", "qa")]
+    commands += [("report", "--output", str(page)), ("review", "--model", "any", "--dry-run")]
+    for rules, other in (("default", "faun-eval"), ("faun-eval", "default")):
+        behind = f"Pairs by rules {rules} (also stored: --rules {other}); profile default\n"
+        for command in commands:
+            assert behind in program(lab, *command, "--rules", rules), command
+            assert rules == "faun-eval" or behind in program(lab, *command), command
+        assert f"paired by the rules <b>{rules}</b>" in page.read_text()
+        why = program(lab, "why", f"{REPO}#1", "--rules", rules)
+        assert f"Pairs by rules {rules} (also stored: --rules {other})\n" in why
+    program(lab, "filter", "--profile", "faun-eval")
+    behind = "Pairs by rules default (also stored: --rules faun-eval); profile default"
+    assert f"{behind} (also stored: --profile faun-eval)\n" in program(lab, "funnel")
+    for command in (("funnel",), ("filter",), ("report", "--output", str(page))):
+        output = json.loads(program(lab, *command, "--json"))
+        first = output[0] if isinstance(output, list) else output
+        basis = first["basis"][0] if isinstance(first["basis"], list) else first["basis"]
+        assert (basis["rules"], basis["other_profiles"]) == ("default", ["faun-eval"])
+    assert (
+        "Paired by the rules default, filtered by the profiles default, faun-eval.\n"
+        "Paired by the rules faun-eval, filtered by the profile default.\n"
+    ) in program(lab, "status")
+    (coverage,) = json.loads(program(lab, "status", "--json"))
+    assert coverage["stored"]["faun-eval"] == ["default"]
+
+
 def test_a_profile_of_ones_own_is_chosen_by_its_name_once_it_was_used(
     lab: Workspace, tmp_path: Path
 ) -> None:

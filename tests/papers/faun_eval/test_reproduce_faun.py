@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -17,6 +18,26 @@ from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
 from tests.publishing import EXAMPLES
 from tests.reproducing import cells, reproduce_tables
+
+REFERENCES = {"fault-localization": "changed_path", "code-edit": "patch", "qa": "answer"}
+
+
+class Oracle:
+    """Knows the references of a dataset, by the issue's title; without it, none."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.rows = {
+            name: pq.read_table(workspace / "datasets" / f"faun-eval-{name}" / "data").to_pylist()
+            for name in REFERENCES
+        }
+        self.dataset = "qa"
+
+    def __call__(self, body: Body) -> Said:
+        text = question_of(body)
+        target = REFERENCES[self.dataset]
+        answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
+        return Said(answers[0] if answers else "I cannot tell.")
+
 
 GAPS = "filtered by the profile default; not reviewed"
 """What datasets of `write` lack beside the paper's."""
@@ -188,6 +209,35 @@ def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIS
     second = reproduced("--workspace", root)
     assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == FOUR, "the paper's counts"
     assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
+
+
+@pytest.mark.nightly
+def test_from_a_plan_on_github_to_the_papers_tables(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    oracle = Oracle(made)
+    with OpenAIServer(oracle) as running:
+        for oracle.dataset in REFERENCES:
+            evaluate(made, running, "--task", oracle.dataset.replace("-", "_"))
+        evaluate(made, running, "--task", "qa", "--ablate", "title")
+    tables = reproduced("--workspace", made)
+    count = {name: len(rows) for name, rows in oracle.rows.items()}
+    for metric in ("BLEU", "ROUGE-L", "ROUGE-1", "ES", "average"):
+        whole = cell(tables["4"], f"QA: {metric}", "GPT-4o")
+        # One issue was opened twice, word for word, and answered in two ways.
+        assert 1 - 1 / count["qa"] <= whole["here"] < 1, metric
+        assert whole["note"] == f"{count['qa']} of 300 rows; not reviewed"
+        less = cell(tables["5"], f"QA: {metric}, IB", "GPT-4o")
+        assert less["here"] < 0.5
+        change = cell(tables["5-changes"], f"QA: {metric}, IB", "GPT-4o")
+        assert change["here"] == pytest.approx(100 * (1 - less["here"] / whole["here"]))
+    assert cell(tables["4"], "FL: EM", "GPT-4o")["here"] == 1.0
+    assert cell(tables["4"], "CE: CodeBLEU", "GPT-4o")["here"] == pytest.approx(1.0)
+    assert cell(tables["F3"], "GPT-4o", "CE: long against medium")["here"] == "equal"
+    assert cell(tables["1"], "FAUN-Eval-QA", "samples")["here"] == count["qa"]
+    assert cell(tables["data"], "repositories", "count")["here"] == 1
+    assert cell(tables["data"], "fix pairs", "count")["here"] > 0
 
 
 @pytest.mark.parametrize(
