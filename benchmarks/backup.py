@@ -31,7 +31,7 @@ ENTRIES = 30_000
 WORKERS = 2
 WANTED = 2_000  # entries a second
 WANTED_MB = 500
-_SELDOM = 10  # ticks: asking for proportional sizes every time takes 3 % of the machine
+_SELDOM = 10  # ticks: asking for proportional sizes every time takes 3% of the machine
 
 _NUMBER = re.compile(rb'("number":|/issues/|/pulls?/|(?<![\w&])#)(\d{1,6})\b')
 

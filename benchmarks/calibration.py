@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             }
             (_print_power if part == "power" else _print_named)(measured)
     if failed:
-        raise SystemExit(f"{failed} cells are clearly above {100 * LIMIT:g} %")
+        raise SystemExit(f"{failed} cells are clearly above {100 * LIMIT:g}%")
 
 
 def _share(text: str) -> tuple[int, int]:
@@ -72,7 +72,7 @@ def _share(text: str) -> tuple[int, int]:
 
 def _print_nulls(part: str, groups: Mapping[str, Mapping[str, Tally]], method: str) -> int:
     print(f"\n### New {part}: equal models declared different\n")
-    print("| cells | studies | rate | highest cell | clearly below 6 % | unclear | above |")
+    print("| cells | studies | rate | highest cell | clearly below 6% | unclear | above |")
     print("|---|---|---|---|---|---|---|")
     every: dict[str, Tally] = {}
     lacking = 0
@@ -85,7 +85,7 @@ def _print_nulls(part: str, groups: Mapping[str, Mapping[str, Tally]], method: s
     if not every:
         return 0
     print(_row("all", every.values(), method))
-    print("\n| highest cells | declared different | Wilson, 99 % |\n|---|---|---|")
+    print("\n| highest cells | declared different | Wilson, 99% |\n|---|---|---|")
     for name in sorted(every, key=lambda name: -every[name].rate(method))[:10]:
         print(f"| {name} | {_counted(every[name], method)} | {_interval(every[name], method)} |")
     print(f"\nfewest studies a cell: {min(tally.repeats for tally in every.values()):,}", end="")
@@ -101,7 +101,7 @@ def _row(group: str, tallies: Iterable[Tally], method: str) -> str:
     highest = max(cells, key=lambda tally: tally.rate(method))
     clear = " | ".join(str(places.count(side)) for side in ("below", "unclear", "above"))
     return (
-        f"| {group}: {len(cells)} | {studies:,} | {100 * share:.1f} % |"
+        f"| {group}: {len(cells)} | {studies:,} | {100 * share:.1f}% |"
         f" {_counted(highest, method)} | {clear} |"
     )
 
@@ -113,18 +113,18 @@ def _where(tally: Tally, method: str) -> str:
 
 def _counted(tally: Tally, method: str) -> str:
     count = tally.different[method]
-    return f"{100 * tally.rate(method):.1f} % ({count:,} of {tally.repeats:,})"
+    return f"{100 * tally.rate(method):.1f}% ({count:,} of {tally.repeats:,})"
 
 
 def _interval(tally: Tally, method: str) -> str:
     low, high = wilson(tally.different[method], tally.repeats)
-    return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{100 * low:.1f} to {100 * high:.1f}%"
 
 
 def _print_power(measured: Mapping[str, Tally]) -> None:
     print("\n### Power\n\n| cell | studies | new rows | new tasks |\n|---|---|---|---|")
     for name, tally in measured.items():
-        shown = " | ".join(f"{100 * tally.power(method):.0f} %" for method in (NEW_ROWS, NEW_TASKS))
+        shown = " | ".join(f"{100 * tally.power(method):.0f}%" for method in (NEW_ROWS, NEW_TASKS))
         print(f"| {name} | {tally.repeats:,} | {shown} |")
 
 
@@ -133,12 +133,12 @@ def _print_named(measured: Mapping[str, Tally]) -> None:
     print("| method | " + " | ".join(measured) + " |")
     print("|---" * (len(measured) + 1) + "|")
     for method in METHODS:
-        shares = " | ".join(f"{100 * tally.rate(method):.1f} %" for tally in measured.values())
+        shares = " | ".join(f"{100 * tally.rate(method):.1f}%" for tally in measured.values())
         print(f"| {method} | {shares} |")
     print("| studies | " + " | ".join(f"{tally.repeats:,}" for tally in measured.values()) + " |")
     random = np.random.default_rng(0)
     losses = sum(folds_and_projects(random) for _ in range(2_000))
-    print(f"\nS8, mann-whitney u: {losses / 20:.1f} % of 2,000")
+    print(f"\nS8, mann-whitney u: {losses / 20:.1f}% of 2,000")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ class Runs:
     def repeat_until_clear(self, part: str, cell: Cell, method: str) -> Tally:
         """Return what so many studies show that the rate is clearly below the limit or above it.
 
-        Clear is what Wilson's interval (99 %) excludes; `most` studies are the end.
+        Clear is what Wilson's interval (99%) excludes; `most` studies are the end.
         """
         tally = self.repeat(part, cell, [method])
         while tally.repeats < self.most:

@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold what they are about, by the number of projects.
+"""How often 95% intervals hold what they are about, by the number of projects.
 
     python -m benchmarks.intervals
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             shares = coverage(
                 projects, equal=equal, studies=chosen.studies, documents=chosen.documents
             )
-            cells = " | ".join(f"{100 * share:.0f} %" for share in shares.values())
+            cells = " | ".join(f"{100 * share:.0f}%" for share in shares.values())
             print(f"| {projects}, {'equal' if equal else 'unequal'} | {cells} |", flush=True)
 
 

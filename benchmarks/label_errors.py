@@ -1,6 +1,6 @@
 """What correcting the most suspect labels does: NLBSE'23 comments with planted wrong labels.
 
-In each task 5 % of all labels are turned, the rows are ranked, and the planted labels among the
+In each task 5% of all labels are turned, the rows are ranked, and the planted labels among the
 most suspect tenth are put right, as people would who know. A classifier then learns from train as
 it is, corrected and without planted labels, and is tested on labels without planted ones::
 

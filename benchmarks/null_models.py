@@ -52,7 +52,7 @@ class Cell:
     def named(self) -> str:
         """Return it in a line."""
         parts = [f"{self.tasks} x {self.rows} rows", f"{self.seeds} seeds", f"{self.models} models"]
-        parts.append(f"{100 * self.flip:g} % change")
+        parts.append(f"{100 * self.flip:g}% change")
         if self.documents:
             parts.append(f"{self.documents} documents")
         if self.shares != (0.5, 0.5):

@@ -58,7 +58,7 @@ def false_decisions(cell: Cell) -> int:
 
 @pytest.mark.parametrize("cell", daily(NULLS, [MANY_TASKS]), ids=Cell.named)
 def test_equal_models_are_seldom_declared_different(cell: Cell) -> None:
-    """At most 6 %: more than that by so much that chance explains it in 1 of 100 runs fails."""
+    """At most 6%: more than that by so much that chance explains it in 1 of 100 runs fails."""
     assert not above_limit(false_decisions(cell), STUDIES, surely=0.01)
 
 

@@ -121,7 +121,7 @@ def test_a_report_begins_with_a_picture_and_three_sentences(report: Report) -> N
     assert re.search(r"cannot be told apart from (good|near) \(the difference may lie", first)
     assert second.startswith("On new tasks, ")
     assert "6 tasks with 360 test examples" in third
-    assert "better means significant at 5 %, corrected for all pairs" in third
+    assert "better means significant at 5%, corrected for all pairs" in third
     assert any("scored 18 times" in warning for warning in report.warnings)
     keys = ["ranking", "pairs", "ecser", "groups", "errors", "distance", "cost", "conditions"]
     assert [part.key for part in report.sections] == keys

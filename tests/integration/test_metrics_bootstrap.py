@@ -72,7 +72,7 @@ def test_one_rule_says_what_is_drawn() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_few_documents_have_a_wide_interval_or_none(count: int) -> None:
-    """Percentiles of the draws of five documents cover four fifths where they say 95 %."""
+    """Percentiles of the draws of five documents cover four fifths where they say 95%."""
     truths = [LABELS[at % 3] for at in range(60)]
     wrong = np.random.default_rng(2).random(60) < 0.3
     answers = [LABELS[(at + bool(wrong[at])) % 3] for at in range(60)]
@@ -118,7 +118,7 @@ def test_units_of_unequal_size_count_as_fewer() -> None:
 
 @pytest.mark.parametrize(("right", "low", "high"), [(8, 0.63, 1.0), (0, 0.0, 0.37)])
 def test_all_right_or_all_wrong_is_no_certainty(right: int, low: float, high: float) -> None:
-    """Eight of eight: Clopper and Pearson's interval begins at 63 %."""
+    """Eight of eight: Clopper and Pearson's interval begins at 63%."""
     answers = ["bug"] * right + ["feature"] * (8 - right)
     metric = scored(TASK, ["bug"] * 8, answers, resamples=200).metric("accuracy")
     assert metric.interval
@@ -160,7 +160,7 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     scores = [[0.9, 0.1, 0.0]] * 200 + [[0.1, 0.0, 0.9]]
     result = scored(TASK, truths, answers, resamples=200, scores=scores)
     recall = result.metric("recall", "question")
-    assert recall.value == 1 and recall.interval  # 63 % of draws hold the one question
+    assert recall.value == 1 and recall.interval  # 63% of draws hold the one question
     few = ["bug"] * 6 + ["question"]
     rare = scored(TASK, few, ["bug"] * 7, resamples=200).metric("precision", "question")
     assert (rare.value, rare.reason) == (None, "the label was never answered")

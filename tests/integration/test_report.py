@@ -81,13 +81,13 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_funnel_is_told_in_numbers(usual: str) -> None:
     text = Reader(usual).text
-    assert "12 issues in, 4 kept (33.3 %)." in text
-    assert "4 fix pairs in, 2 kept (50.0 %)." in text
+    assert "12 issues in, 4 kept (33.3%)." in text
+    assert "4 fix pairs in, 2 kept (50.0%)." in text
     assert "mined 12 length leaves 8 drops −4 people leaves 4 drops −4" in text
     # Drops, share, only this one, undecided, left, reasons.
-    assert "length 4 33.3 % 2 0 8 too-short 4" in text
-    assert "people 5 41.7 % 4 1 4 alone 6" in text
-    assert "tone 1 8.3 % – 0 – rude 1" in text
+    assert "length 4 33.3% 2 0 8 too-short 4" in text
+    assert "people 5 41.7% 4 1 4 alone 6" in text
+    assert "tone 1 8.3% – 0 – rude 1" in text
 
 
 def test_distributions_are_counted_beside_what_is_kept(usual: str) -> None:

@@ -195,7 +195,7 @@ def test_numbers_for_people() -> None:
     shortened = [short(n) for n in (0, 999, 1000, 1200, 9_960, 34_400, 999_600, 5_600_000)]
     assert shortened == ["0", "999", "1k", "1.2k", "10k", "34k", "1.0M", "5.6M"]
     percents = [percent(*pair) for pair in ((0, 3), (1, 3), (3, 3), (1, 10**6), (0, 0))]
-    assert percents == ["0 %", "33.3 %", "100 %", "0.0 %", "–"]
+    assert percents == ["0%", "33.3%", "100%", "0.0%", "–"]
     shares = [share(*pair) for pair in ((0, 9), (9, 9), (1, 4), (1, 10**6))]
     assert shares == ["0", "100", "25", "1"]
 

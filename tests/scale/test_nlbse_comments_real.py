@@ -63,7 +63,7 @@ def test_the_linear_baseline_and_its_honest_distances(workspace: WorkspaceLayout
 
 
 def test_planted_wrong_labels_are_among_the_most_suspect(workspace: WorkspaceLayout) -> None:
-    """5 % of the labels of each task are turned; of those that are there by nature nobody knows."""
+    """5% of the labels of each task are turned; of those that are there by nature nobody knows."""
     hits = wrong = 0
     for name in BASELINE:
         data, turned = planted(read_task_data(workspace.dataset(name), find_task(name)), 0.05)

@@ -41,7 +41,7 @@ def test_requirements(tmp_path: Path) -> None:
     assert result.exact
     data = read_task_data(result.written.directory, result.task)
     labels = {name: Counter(table["label"].to_pylist()) for name, table in data.splits.items()}
-    # A constant answer is right for 59.2 % of SELU's 125 test rows: 74 are non-functional.
+    # A constant answer is right for 59.2% of SELU's 125 test rows: 74 are non-functional.
     share = labels["test"]["non-functional"] / labels["test"].total()
     assert share == pytest.approx(0.592, abs=0.008)
     assert len({row for table in data.splits.values() for row in table["repo"].to_pylist()}) == 15

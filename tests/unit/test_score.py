@@ -113,7 +113,7 @@ def test_the_changes_of_table_5() -> None:
     ]
     for full, part, printed in rows:
         assert relative_change(full, part) == pytest.approx(printed, abs=0.001)
-    # Section 5.2 says 0.85 % of code editing without the body; that is without its title.
+    # Section 5.2 says 0.85% of code editing without the body; that is without its title.
     assert relative_change(0.3073, 0.3047) == pytest.approx(-0.0085, abs=1e-4)
     assert relative_change(0.3073, 0.2923) == pytest.approx(-0.0488, abs=1e-4)
     assert relative_change(0, 0) is None

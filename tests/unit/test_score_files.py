@@ -373,6 +373,6 @@ def spelled(path: Path, answers: Sequence[str]) -> Path:
 
 def test_answers_that_are_no_label_are_told(tmp_path: Path) -> None:
     odd = compared(spelled(tmp_path / "x.csv", ["bug", "bug", "Docs"]))
-    assert "33.3 % of the answers of odd are empty or not among the labels" in [*warnings(odd)][-1]
+    assert "33.3% of the answers of odd are empty or not among the labels" in [*warnings(odd)][-1]
     with pytest.raises(EvaluationError, match=r"no answer of odd to t \(Bug, Docs\) is one of its"):
         compared(spelled(tmp_path / "y.csv", ["Bug", "Bug", "Docs"]))

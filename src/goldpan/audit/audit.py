@@ -55,7 +55,7 @@ class FindingCount:
     verdicts: Mapping[Verdict, int]
     cases: Mapping[str, int]
     share: Estimate
-    """Share of rows with the finding among those decided, with its 95 % interval (Wilson)."""
+    """Share of rows with the finding among those decided, with its 95% interval (Wilson)."""
     undecided: Mapping[str, int]
     """Number of undecided rows, by reason and remedy."""
 

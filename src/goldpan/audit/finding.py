@@ -73,7 +73,7 @@ class Finding:
     remedy: str = ""
     """A way to decide what is open: the verdict, or when a solution appeared."""
     value: float | None = None
-    """A measure with its 95 % interval, where the finding has one."""
+    """A measure with its 95% interval, where the finding has one."""
     low: float | None = None
     high: float | None = None
     seconds: float | None = field(default=None, compare=False)

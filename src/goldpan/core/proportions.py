@@ -16,7 +16,7 @@ _NINETY_FIVE = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measure with its 95 % interval; all None where it is not defined."""
+    """A measure with its 95% interval; all None where it is not defined."""
 
     value: float | None
     low: float | None
@@ -40,11 +40,11 @@ class Estimate:
         """Return a share with its interval, in words."""
         if self.value is None or self.low is None or self.high is None:
             return "unknown"
-        return f"{self.value:.0%} (95 % interval {self.low:.0%} to {self.high:.0%})"
+        return f"{self.value:.0%} (95% interval {self.low:.0%} to {self.high:.0%})"
 
 
 def wilson(successes: float, trials: int) -> Estimate:
-    """Return a share with its 95 % interval after Wilson."""
+    """Return a share with its 95% interval after Wilson."""
     if not trials:
         return Estimate(None, None, None)
     share, square = successes / trials, _NINETY_FIVE**2
@@ -67,7 +67,7 @@ _DRAWS = 4_000
 
 
 def stratified(strata: Sequence[Stratum]) -> Estimate:
-    """Return the share of successes in all strata together, with its 95 % interval.
+    """Return the share of successes in all strata together, with its 95% interval.
 
     Each stratum counts by its size. The interval is that of the successes among what was not read,
     given those among what was (Jeffreys' prior), so that a stratum that was read whole adds no

@@ -300,7 +300,7 @@ def _coefficient(estimate: Mapping[str, float | None]) -> RawMarkdown:
         return RawMarkdown("not defined")
     if low is None or high is None:
         return RawMarkdown(f"{value:.2f}")
-    return RawMarkdown(f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})")
+    return RawMarkdown(f"{value:.2f} (95% interval {low:.2f} to {high:.2f})")
 
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:

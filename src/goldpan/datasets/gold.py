@@ -146,7 +146,7 @@ class GoldScore(Result):
     labels: Mapping[str, int]
     """The number of labeled rows with each label, from right to wrong."""
     right: Estimate
-    """The share of labeled rows that are right, with its 95 % interval (Wilson)."""
+    """The share of labeled rows that are right, with its 95% interval (Wilson)."""
     at_least_partly: Estimate
     """The share that is right at least in part."""
     there: int

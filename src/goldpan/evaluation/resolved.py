@@ -74,7 +74,7 @@ class PatchScores:
 
     @property
     def resolved(self) -> Estimate:
-        """The share of instances that are resolved, with its 95 % interval (Wilson)."""
+        """The share of instances that are resolved, with its 95% interval (Wilson)."""
         return wilson(self.right.patches, self.instances)
 
     @property

@@ -223,7 +223,7 @@ def score(
     files: Mapping[str, str] | None = None,
     part: bool = False,
 ) -> Scores:
-    """Return every metric of the task's type with its 95 % bootstrap interval.
+    """Return every metric of the task's type with its 95% bootstrap interval.
 
     `predictions` has the columns of `predictions_schema`; the order of rows does not matter.
     Answers that are not valid count as wrong. `files` gives the file before the edit by example,

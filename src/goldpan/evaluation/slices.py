@@ -39,7 +39,7 @@ class PartScore:
     score: float | None
     """In the run's main metric."""
     interval: Interval | None
-    """95 %, by bootstrap over the units of these rows."""
+    """95%, by bootstrap over the units of these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Leaks:
 
     @property
     def level(self) -> Level:
-        """How serious they are: from 1 % on a warning, from 10 % on an alarm."""
+        """How serious they are: from 1% on a warning, from 10% on an alarm."""
         if not self.repeated or not self.learned:
             return "none"
         if self.share < WARNING:

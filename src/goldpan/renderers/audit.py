@@ -18,7 +18,7 @@ def _audited(result: AuditResult) -> Iterator[Piece]:
     told = f"{result.counts.sentence}, and {result.counts.flagged:,} {have} a finding"
     yield result.counts.sentence and told
     yield Table(
-        ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),
+        ("finding", "found", "not found", "cannot tell", "share of rows [95%]", "cases"),
         [
             (
                 count.name,

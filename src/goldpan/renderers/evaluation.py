@@ -185,7 +185,7 @@ def by_blocks(by: ByColumn) -> Iterator[Piece]:
         )
         for part in by.parts[:_PARTS]
     ]
-    yield Table((f"  {line(by.column)}", by.metric, "95 %", "rows"), cells)
+    yield Table((f"  {line(by.column)}", by.metric, "95%", "rows"), cells)
     if len(by.parts) > _PARTS:
         yield f"  and {len(by.parts) - _PARTS:,} more in result.json"
 

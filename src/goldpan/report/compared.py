@@ -189,7 +189,7 @@ def ranking_table(comparison: Comparison) -> ReportTable:
     """Return the standings, where places that decisions leave open are ties."""
     score = f"{'median' if comparison.central == 'median' else 'mean'} {comparison.metric}"
     if any(standing.low is not None for standing in comparison.standings):
-        score += " [95 % interval]"
+        score += " [95% interval]"
     rows: list[Row] = [
         {
             "place": words.rank_range(one),

@@ -24,7 +24,7 @@ def percent(count: int, whole: int) -> str:
     """Return a share for people."""
     if not whole:
         return "–"
-    return f"{100 * count / whole:.1f} %" if 0 < count < whole else f"{100 * count // whole} %"
+    return f"{100 * count / whole:.1f}%" if 0 < count < whole else f"{100 * count // whole}%"
 
 
 def short(count: int) -> str:

@@ -50,7 +50,7 @@ class Score:
     value: float | None
     """None where it is not defined."""
     low: float | None
-    """The lower end of the 95 % bootstrap interval."""
+    """The lower end of the 95% bootstrap interval."""
     high: float | None
     examples: int
     directory: Path

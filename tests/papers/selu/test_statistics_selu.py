@@ -40,7 +40,7 @@ def test_decisions_are_those_of_the_kit() -> None:
 
 
 def test_tiers_from_the_decisions() -> None:
-    """Ours agree with 89 % of the decisions, the paper's four with 79 %."""
+    """Ours agree with 89% of the decisions, the paper's four with 79%."""
     comparison = ranking()
     ours = {standing.model: standing.tier for standing in comparison.standings}
     theirs = {MODELS[index]: tier for tier, places in enumerate(TIERS, start=1) for index in places}
@@ -57,7 +57,7 @@ def undecided(rows: range, columns: range) -> tuple[int, int]:
 
 
 def test_what_the_paper_says_of_its_tiers() -> None:
-    """Tiers 1 and 2 are as it says. Tier 3: 66.4 % inconclusive, not "about 67 %"."""
+    """Tiers 1 and 2 are as it says. Tier 3: 66.4% inconclusive, not "about 67%"."""
     assert undecided(TIERS[0], range(26)) == (1, 49)
     assert ranking().decision("Llama-3.2-1B", "gpt2-xl") == "undecided"
     assert ranking().decision("Llama-3.2-3B", "Llama-3.2-1B") == "equal"

@@ -164,7 +164,7 @@ FINDINGS = table(
         "value",
         "the share that is quoted, named or open, the strength of the tests, or the discrimination",
     ),
-    number("low", "of the 95 % interval, where there is one"),
+    number("low", "of the 95% interval, where there is one"),
     number("high"),
     number("seconds", "what running tests took; null where none ran"),
     Column(

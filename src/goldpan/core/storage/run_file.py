@@ -42,7 +42,7 @@ FRAME_HEAD = 8
 """The bytes of magic and length, which every skippable frame begins with."""
 DIGEST = 16
 """The bytes that end a header."""
-_LEVEL = 1  # level 3 saves 4 % of the room and takes a third more time
+_LEVEL = 1  # level 3 saves 4% of the room and takes a third more time
 ZEROS = 4  # a frame ends in a checksum, so a written one does not end in so many
 _PACKER = zstandard.ZstdCompressor(
     compression_params=zstandard.ZstdCompressionParameters.from_level(

@@ -219,7 +219,7 @@ def compare_systems(
 def mean_intervals(
     systems: Sequence[System], tasks: Sequence[TaskEvidence]
 ) -> dict[str, tuple[float, float]]:
-    """Return the 95 % interval of each model's mean over tasks, from those of its runs.
+    """Return the 95% interval of each model's mean over tasks, from those of its runs.
 
     Either side is combined by itself (Zou and Donner 2008): tasks of one data set share units, so
     their widths add up, and those of others are independent. Seeds share a test set, so their

@@ -100,7 +100,7 @@ class Standing:
     """Over tasks, 1 is the best."""
     low: float | None
     high: float | None
-    """95 % interval of the mean on new rows of these tasks; None where rows are not known."""
+    """95% interval of the mean on new rows of these tasks; None where rows are not known."""
     effect: float | None
     """The first model's lead by autorank's effect size; None for the calibrated answers."""
     magnitude: str
@@ -168,17 +168,17 @@ class Comparison:
         raise KeyError(f"{first} and {second} were not compared")
 
 
-# By `benchmarks.calibration`: equal models answer 200 rows a task, 10 % of them anew for each seed.
+# By `benchmarks.calibration`: equal models answer 200 rows a task, 10% of them anew for each seed.
 _MEASURED: Mapping[TestName, str] = {
-    "hierarchical resampling": "4.4 % of 360,750 null simulations, and in at most 6.0 % of those"
+    "hierarchical resampling": "4.4% of 360,750 null simulations, and in at most 6.0% of those"
     " of any setting (docs/statistics.md)",
-    "random effects": "2.7 % of 63,250 null simulations, and in at most 5.1 % of those of any"
+    "random effects": "2.7% of 63,250 null simulations, and in at most 5.1% of those of any"
     " setting (docs/statistics.md)",
-    "bayesian signed rank": "10 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
-    "paired t": "5 % of cases with 2 models on 17 tasks",
-    "one-sided wilcoxon": "11 % of cases with 2 models on 17 tasks",
-    "nemenyi": "2 % of cases with 10 models on 17 tasks",
-    "tukey": "0.5 % of cases with 10 models on 17 tasks",
+    "bayesian signed rank": "10% of cases with 2 models on 17 tasks, and in 88% with 10 models",
+    "paired t": "5% of cases with 2 models on 17 tasks",
+    "one-sided wilcoxon": "11% of cases with 2 models on 17 tasks",
+    "nemenyi": "2% of cases with 10 models on 17 tasks",
+    "tukey": "0.5% of cases with 10 models on 17 tasks",
 }
 
 

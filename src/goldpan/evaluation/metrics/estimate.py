@@ -121,7 +121,7 @@ class Scores:
 # Units are drawn again and again to estimate how far a score would differ on other examples. The
 # same draws serve all metrics of a run.
 #
-# Plain percentiles of few units are too narrow: of 10 projects, they cover 88 % where they say 95.
+# Plain percentiles of few units are too narrow: of 10 projects, they cover 88% where they say 95.
 # So they are expanded as far as Student's t is wider than the normal (Hesterberg 2015), and units
 # of unequal size count as fewer (Kish 1965). So few as five have too few draws that differ: their
 # interval is Student's.
@@ -175,7 +175,7 @@ class Resampling:
 
 
 def _t_quantile(freedom: float) -> float:
-    """Return Student's 97.5 % quantile (Abramowitz and Stegun 26.7.5), which needs no scipy."""
+    """Return Student's 97.5% quantile (Abramowitz and Stegun 26.7.5), which needs no scipy."""
     z = NormalDist().inv_cdf(0.975)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

@@ -272,8 +272,8 @@ PAPER = evaluation.PaperRecipe(
     url="https://doi.org/10.1109/NLBSE59153.2023.00007",
     protocol="nlbse23",
     about=(
-        "Test sentences of code comments stand word for word in train for 41 % of the Java rows,"
-        " 11 % of Pharo and 13 % of Python.",
+        "Test sentences of code comments stand word for word in train for 41% of the Java rows,"
+        " 11% of Pharo and 13% of Python.",
         "The paper's text says that partition 1 is training; its Table II and the data have 0 for"
         " training.",
         "Issue types have 1,418,201 rows; their figures are recomputed from the print, and runs"

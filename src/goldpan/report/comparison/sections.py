@@ -84,7 +84,7 @@ def score_table(compared: ComparisonResult) -> ReportTable:
         f"{compared.metric} on each task",
         (*("task", "metric")[: 1 + mixed], *(system.name for system in shown)),
         tuple(rows),
-        "In brackets the 95 % bootstrap interval of a single run, over its test examples; or, of"
+        "In brackets the 95% bootstrap interval of a single run, over its test examples; or, of"
         " several seeds, their standard deviation after ±. The best of a row is bold.",
         frozenset(strong),
     )
@@ -215,7 +215,7 @@ def _resolved_rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
                 "seed": run.seed,
                 "issues": scores.instances,
                 "resolved": share.value,
-                "95 % interval": f"{share.low:.3f} to {share.high:.3f}" if known else None,
+                "95% interval": f"{share.low:.3f} to {share.high:.3f}" if known else None,
                 "exact match": exact / scores.instances if scores.instances else None,
                 "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
                 "separation": scores.separation,

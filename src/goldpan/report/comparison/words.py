@@ -180,7 +180,7 @@ def _span(pairs: Sequence[ComparedPair]) -> str:
 
 def _meaning(test: ChosenTest) -> str:
     """Return the meaning of a test's words, in a clause; empty where nothing was tested."""
-    share = f"{100 * test.alpha:g} %"
+    share = f"{100 * test.alpha:g}%"
     if test.name == "none":
         return ""
     if test.approach == "calibrated":
@@ -191,7 +191,7 @@ def _meaning(test: ChosenTest) -> str:
     if test.approach == "bayesian":
         width = f" by more than {test.rope:g} of their spread over tasks" if test.rope else ""
         return (
-            f"ahead means a probability of at least {100 * (1 - test.alpha):g} % of a higher"
+            f"ahead means a probability of at least {100 * (1 - test.alpha):g}% of a higher"
             f" score{width} on tasks like these, not corrected for multiple comparisons"
         )
     return (
@@ -220,7 +220,7 @@ def warnings(compared: ComparisonResult) -> Iterator[str]:
         scores = [own for results in system.results.values() for own in results]
         share = sum(own.invalid for own in scores) / (sum(own.examples for own in scores) or 1)
         if share > _FEW_INVALID:
-            yield f"{100 * share:.1f} % of the answers of {system.name} {invalid}."
+            yield f"{100 * share:.1f}% of the answers of {system.name} {invalid}."
     yield from _some("Outside the ranking", compared.block.left_out)
     yield from _some("Without a score", compared.without_value)
     elsewhere = sorted({f"runs of {run.model} on {run.task}" for run in compared.elsewhere})
