@@ -106,7 +106,7 @@ NEEDED = "each of the 68 needs exactly one"
         ("return [1]", "issue", "it returned a list, not an Arrow table"),
         (judging("kept"), "issue", "has no column keep; it"),
         (judging(table="issues WHERE number > 20"), "issue", NEEDED),
-        (judging(number="min(number) OVER ()"), "issue", f"about 1 issues that exist; {NEEDED}"),
+        (judging(number="min(number) OVER ()"), "issue", f"about 1 issue; {NEEDED}"),
         (judging(table="isues"), "issue", 'Did you mean "issues"? Fix'),
     ],
 )

@@ -303,7 +303,7 @@ class Histories(ExitStack):
         versions = [(text, *row.times.before(text)) for text in row.texts if text.of_issue]
         if why := next((why for _, _, why in versions if why), ""):
             self._undecided[f"{why}. {row.times.remedy}"] += 1
-        elif any(earlier != text for text, earlier, _ in versions):
+        elif any(earlier and earlier != text for text, earlier, _ in versions):
             self._edited += 1
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin
-from goldpan.core.result import Result, Results
+from goldpan.core.result import Result, Results, count
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -239,8 +239,8 @@ def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: o
     judged = distinct.join(subjects, list(keys), join_type="inner")
     if not len(answer) == len(subjects) == len(judged):
         raise ValueError(
-            f"{criterion.name} returned {len(answer):,} rows about {len(judged):,} "
-            f"{subject}s that exist; each of the {len(subjects):,} needs exactly one"
+            f"{criterion.name} returned {count(len(answer), 'row')} about "
+            f"{count(len(judged), subject)}; each of the {len(subjects):,} needs exactly one"
         )
     dropped = answer.filter(pc.invert(pc.fill_null(answer["keep"], False)))
     if dropped["reason"].null_count:
