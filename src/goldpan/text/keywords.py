@@ -147,8 +147,9 @@ _WHOLE = re.compile(
 )
 _WHOLE_AFTER = re.compile(r"\s*(?:fully|completely|entirely|wholly|totally)\b", re.IGNORECASE)
 _PART = re.compile(
-    r"\b(?:part(?:s|ly|ial(?:ly)?)?(?:\s+of)?+(?!\s+\S*[#/]\d)|(?:half|semi|mostly|almost|nearly"
-    r"|some\s+of|one\s+of|(?:first|next|another|a|one)\s+(?:step|part|half)|toward?s?|helps?))\b",
+    r"\b(?:part(?:s|ly|ial(?:ly)?)?(?!(?:\s+of)?\s+\S*[#/]\d)(?:\s+of)?|(?:half|semi|mostly"
+    r"|almost|nearly|some\s+of|one\s+of|(?:first|next|another|a|one)\s+(?:step|part|half)"
+    r"|toward?s?|helps?))\b",
     re.IGNORECASE,
 )
 _PART_AFTER = re.compile(
