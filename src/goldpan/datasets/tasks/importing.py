@@ -149,10 +149,10 @@ def import_files(
                 imported = preprocess_rows(imported, names, processes)
             with attribute_to_plugin("importer", task.source.reader):
                 for row in imported:
-                    progress.advance()
                     if row[target] is None:
                         differences[_UNLABELED] += 1
                         continue
+                    progress.advance()
                     if partitions is not None:
                         row["partition"] = partitions[row["id"]]
                     yield _with_all_columns(task, row, counts)
