@@ -123,7 +123,8 @@ def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> N
         own = {task.key.subject_id: task.dataset_labels for task in tasks}
         assert {wrong, right, disputed} <= own.keys(), "subjects are rows"
         (was,) = own[wrong]
-        other, *_ = sorted({*form.configuration.question(form.decides).labels} - {was})
+        choices = form.configuration.question(form.decides).labels
+        other = next(choice for choice in choices if choice != was)
         answers = {wrong: ((other,), (other,)), right: (own[right], own[right])}
         answers[disputed] = (own[disputed], (other,))
         two_people_say(workspace, name, form, tasks, answers)

@@ -116,12 +116,24 @@ def test_every_page_is_in_the_menu_once() -> None:
 
 
 def test_the_site_has_the_colors_and_type_of_the_report() -> None:
-    variable = re.compile(r"--[\w-]+:\s*[^;]+;")
     report = ROOT / "src" / "goldpan" / "report" / "templates" / "report.css"
     site = ROOT / "docs" / "stylesheets" / "report.css"
-    used = variable.findall(site.read_text(encoding="utf-8"))
-    assert len(used) > 10
-    assert set(used) <= set(variable.findall(report.read_text(encoding="utf-8")))
+    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(report))
+    ours_light, ours_dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(site))
+    assert ours_light.keys() == ours_dark.keys() >= {"paper", "ink", "gold", "link"}
+    assert ours_light.items() <= light.items()
+    assert ours_dark.items() <= dark.items()
+    fonts = dict(_VARIABLE.findall(site.read_text(encoding="utf-8")))
+    assert all(fonts[name] == light[name] for name in ("serif", "sans", "mono"))
+
+
+_VARIABLE = re.compile(r"--([\w-]+):\s*([^;]+);")
+
+
+def _schemes(css: Path) -> list[str]:
+    """Return the blocks that set variables, the light ones first."""
+    blocks = re.findall(r"\{([^{}]*)\}", css.read_text(encoding="utf-8"))
+    return [block for block in blocks if "--paper:" in block]
 
 
 def test_options_in_code_are_not_broken_at_their_hyphens() -> None:

@@ -120,11 +120,12 @@ def _caution_of_one_answer(record: RunRecord) -> str:
     confusion = record.scores.confusion
     if confusion is None or record.model == "majority":
         return ""
-    answered = [sum(column) for column in zip(*confusion.counts, strict=True)][:-1]
-    given = [label for label, rows in zip(confusion.labels, answered, strict=True) if rows]
-    if len(given) != 1 or sum(any(row) for row in confusion.counts) == 1:
+    columns = map(sum, zip(*confusion.counts, strict=True))  # the last one of invalid answers
+    answered = {label: rows for label, rows in zip(confusion.labels, columns, strict=False) if rows}
+    if len(answered) != 1 or sum(any(row) for row in confusion.counts) == 1:
         return ""
-    return f"All {count(sum(answered), 'valid answer')} are {given[0]}"
+    ((label, rows),) = answered.items()
+    return f"All {count(rows, 'valid answer')} are {label}"
 
 
 def _caution_of_cutoff(dates: RowDates) -> str:

@@ -87,6 +87,7 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:
     sentence(run("build", "issue-type", "--workers", "-1", folder=folder), 2, "--workers")
     sentence(run("build", "issue-type", "--address", "auto", folder=folder), 2, "--engine ray")
     sentence(run("build", "issue-type", "--repo", "numpy", folder=folder), 2, "OWNER/NAME")
+    (folder / "none").mkdir()
     sentence(
         run("build", "issue-type", "--workspace", folder / "none", folder=folder),
         1,
