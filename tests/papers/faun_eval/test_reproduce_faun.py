@@ -16,28 +16,9 @@ from tests.examples import PROVENANCE, examples, write
 from tests.invoking import invoke
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
-from tests.publishing import EXAMPLES
+from tests.publishing import EXAMPLES, local_place
 from tests.reproducing import cells, reproduce_tables
-
-REFERENCES = {"fault-localization": "changed_path", "code-edit": "patch", "qa": "answer"}
-
-
-class Oracle:
-    """Knows the references of a dataset, by the issue's title; without it, none."""
-
-    def __init__(self, workspace: Path) -> None:
-        self.rows = {
-            name: pq.read_table(workspace / "datasets" / f"faun-eval-{name}" / "data").to_pylist()
-            for name in REFERENCES
-        }
-        self.dataset = "qa"
-
-    def __call__(self, body: Body) -> Said:
-        text = question_of(body)
-        target = REFERENCES[self.dataset]
-        answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
-        return Said(answers[0] if answers else "I cannot tell.")
-
+from tests.twin.history import history_world
 
 GAPS = "filtered by the profile default; not reviewed"
 """What datasets of `write` lack beside the paper's."""
@@ -209,6 +190,36 @@ def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIS
     second = reproduced("--workspace", root)
     assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == FOUR, "the paper's counts"
     assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Path]:
+    """Yield the workspace of examples/faun-eval.toml, run on the local GitHub."""
+    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as lab:
+        lab.plan("faun-eval.toml")
+        done = lab.run("run", "faun-eval.toml", "--json")
+        assert done.code == 0, done.out + done.err
+        yield tmp_path / "faun-eval-workspace"
+
+
+REFERENCES = {"fault-localization": "changed_path", "code-edit": "patch", "qa": "answer"}
+
+
+class Oracle:
+    """Knows the references of a dataset, by the issue's title; without it, none."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.rows = {
+            name: pq.read_table(workspace / "datasets" / f"faun-eval-{name}" / "data").to_pylist()
+            for name in REFERENCES
+        }
+        self.dataset = "qa"
+
+    def __call__(self, body: Body) -> Said:
+        text = question_of(body)
+        target = REFERENCES[self.dataset]
+        answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
+        return Said(answers[0] if answers else "I cannot tell.")
 
 
 @pytest.mark.nightly
