@@ -41,10 +41,7 @@ def _issues(count: int) -> list[tuple[str, str]]:
 def test_own_words_are_told_from_lines_that_many_texts_share() -> None:
     texts = [f"A title\n{TEMPLATE.format(number, f'It broke {number}')}" for number in range(6)]
     shared = shared_lines([*texts, "No body"])
-    lines = ("it broke", "version", "what happened")
-    assert shared == (*lines, "version\nwhat happened", "what happened\nit broke"), (
-        "digits do not tell lines apart, pairs follow"
-    )
+    assert shared == ("it broke", "version", "what happened"), "digits do not tell lines apart"
     body = TEMPLATE.format(9, "It hangs, see https://x.y\n![shot](a.png)")
     assert own_words(f"How to stop it?\n{body}", frozenset(shared)).split() == (
         ["How", "to", "stop", "it?", "It", "hangs,", "see", "link", "screenshot"]
@@ -68,18 +65,6 @@ def test_shared_lines_tell_types(tmp_path: Path) -> None:
     assert done.validation_scores.examples == 90, "each by an ensemble without it"
     again = _run(tmp_path / "b", data)
     assert again.scores == done.scores
-
-
-def test_answers_to_the_questions_of_a_template_tell_types(tmp_path: Path) -> None:
-    """All texts have the same lines; what differs is which question is answered yes."""
-    task = find_task("nlbse24_issue_type")
-    pairs = []
-    for at in range(120):
-        label = task.label_names[at % 3]
-        said = "\n".join(f"Is it a {name}?\n{name == label}" for name in task.label_names)
-        pairs.append((f"Title {at}\n{said}", label))
-    splits = {"train": rows(task, pairs[:90]), "test": rows(task, pairs[90:], start=90)}
-    assert (_run(tmp_path, task_data(task, splits)).scores.value("macro_f1") or 0) > 0.9
 
 
 def test_one_label_of_two_and_several_labels(tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 A support vector machine with a Gaussian kernel reads words and characters; another one reads
 these with embeddings of a frozen encoder, its last layers; randomized trees read structure: signs,
-lengths, the place in a document, and lines that many texts share, such as those of a template,
-alone and in pairs.
+lengths, the place in a document, and lines that many texts share, such as those of a template.
 Where wanted a logistic regression reads train's answers to the surrounding texts. Another one
 learns from answers to rows that these models had not seen how far to believe each.
 
-The first line of a text is its title where others follow. Words are those of whole texts, since a
-template's lines tell its kind; embeddings leave out lines that many texts share, and comments of
-Markdown, which would fill an encoder's few tokens.
+The first line of a text is its title where others follow. Lines that many texts share, and comments
+of Markdown, are no words of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import pairwise
 from string import punctuation
 from typing import Annotated, Any, Literal
 
@@ -54,15 +51,14 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
 def shared_lines(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines behind the first that many texts have, as letters alone; then such pairs."""
+    """Return the lines behind the first that many texts have, as letters alone, sorted."""
     counts = Counter[str]()
     number = 0
     for text in texts:
-        counts.update(_lines_and_pairs(text))
+        counts.update(set(_lines(text)))
         number += 1
     least = max(_FEWEST, number // _SHARE)
-    shared = (line for line, count in counts.items() if count >= least)
-    return tuple(sorted(shared, key=lambda line: ("\n" in line, line)))
+    return tuple(sorted(line for line, count in counts.items() if count >= least))
 
 
 def own_words(text: str, shared: frozenset[str]) -> str:
@@ -77,12 +73,6 @@ def _lines(text: str) -> list[str]:
     _, _, rest = text[:_MOST_CHARACTERS].partition("\n")
     letters = map(_letters, _COMMENT.sub(" ", rest).split("\n"))
     return [line for line in letters if line]
-
-
-def _lines_and_pairs(text: str) -> set[str]:
-    """Return a text's lines, and each with the one before it: an answer with its question."""
-    lines = _lines(text)
-    return {*lines, *map("\n".join, pairwise(lines))}
 
 
 def _letters(line: str) -> str:
@@ -103,16 +93,11 @@ class _Views:
         self, weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     ) -> None:
         rows, every = context.whole_train, context.unlabeled
-        texts = rows["text"].to_pylist()
-        shared = shared_lines(texts)
-        self._known = frozenset(shared)
-        lines = [_lines_and_pairs(text) for text in texts]
-        # Of lines that stand in the same texts one says all.
-        distinct = {tuple(line in each for each in lines): line for line in reversed(shared)}
-        self._telling = tuple(distinct.values())
+        self._shared = shared_lines(rows["text"].to_pylist())
+        self._known = frozenset(self._shared)
         self._reads_answers = settings["context"] == "answers"
         around = "none" if settings["context"] == "none" else "neighbors"
-        self._words = Features(rows, every, around)
+        self._words = Features(self._own(rows), self._own(every), around)
         self._documents = Documents(self._own(every)) if around != "none" else None
         self._numbers: dict[tuple[str | None, str], int] = {}
         vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
@@ -134,7 +119,7 @@ class _Views:
         sparse = load("scipy.sparse")
         own = self._own(rows)
         titles = self._titles.transform(_titles(own)) * _TITLE
-        words = sparse.hstack([self._words.of(rows), titles])
+        words = sparse.hstack([self._words.of(own), titles])
         parts = [words, self._meanings(own), self._structure(rows)]
         if self._reads_answers:
             parts.append(self._places(rows))
@@ -166,7 +151,7 @@ class _Views:
             [*_signs(text.partition("\n")[0]), *_signs(text.partition("\n")[2])] for text in texts
         ]
         has_line = [
-            [line in lines for line in self._telling] for lines in map(_lines_and_pairs, texts)
+            [line in lines for line in self._shared] for lines in map(set, map(_lines, texts))
         ]
         parts = [np.array(counts, dtype=np.float64), np.array(has_line, dtype=np.float64)]
         if self._documents is not None:
