@@ -224,6 +224,7 @@ def measure_memory(root: Path, count: int) -> float:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     server.shutdown()
+    server.server_close()
     if process.returncode:
         raise SystemExit("The pull failed")
     seconds = used.ru_utime + used.ru_stime
