@@ -124,8 +124,6 @@ def _launch(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Repo
     ]
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
     environment.setdefault("OMP_NUM_THREADS", "1")
-    if job.settings.device == "cpu" or not load("torch").cuda.is_available():
-        environment["DS_ACCELERATOR"] = "cpu"
     path = job.directory / _LOG
     with (
         (job.directory / _WORKERS).open("ab") as workers,

@@ -116,6 +116,8 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
     """
     world = job.settings.processes
     device = pick_device(job.settings.device, int(os.environ["LOCAL_RANK"]) if world > 1 else 0)
+    if device.type == "cpu":
+        os.environ["DS_ACCELERATOR"] = "cpu"  # else it warns that there is no GPU
     if job.settings.deepspeed != "none" and device.type == "cpu":
         # Else a compiler is called for an extension that gloo does without.
         load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
