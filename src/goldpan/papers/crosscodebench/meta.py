@@ -228,7 +228,7 @@ def _renamed(value: object) -> Any:
 
 def list_metas(directory: Path) -> list[Path]:
     """Return the meta files of a directory, sorted; raises `DatasetError` where there are none."""
-    remedy = "Give a directory of task files"
+    remedy = "Write task files with goldpan build crosscode export, or give their directory"
     try:
         paths = sorted(path for path in directory.iterdir() if path.name.endswith(META))
     except FileNotFoundError:
@@ -236,8 +236,5 @@ def list_metas(directory: Path) -> list[Path]:
     except OSError as error:
         raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
     if not paths:
-        raise DatasetError(
-            f"{directory} holds no task_NNN_DATASET_TYPE{META}",
-            "Write task files with goldpan build crosscode export",
-        )
+        raise DatasetError(f"{directory} holds no task_NNN_DATASET_TYPE{META}", remedy)
     return paths
