@@ -18,17 +18,14 @@ from goldpan.core.remote import push_opened, with_addresses
 from goldpan.core.secrets import mask, register_environment
 
 
-def main() -> None:
-    """Run `goldpan`."""
-    _run(sys.argv[1:])
-
-
-def mine_main() -> None:
+def mine_main() -> NoReturn:
     """Run `mine`, which is `goldpan mine`."""
-    _run(["mine", *sys.argv[1:]])
+    main(["mine", *sys.argv[1:]])
 
 
-def _run(words: Sequence[str]) -> NoReturn:
+def main(words: Sequence[str] | None = None) -> NoReturn:
+    """Run `goldpan` with these words, by default those of the command line."""
+    words = sys.argv[1:] if words is None else words
     # DuckDB and pyarrow read paths as UTF-8 alone: then start again in Python's UTF-8 mode.
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         told = {"PYTHONUTF8": "1", "PYTHONIOENCODING": sys.stdout.encoding}
