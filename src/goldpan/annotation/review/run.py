@@ -106,7 +106,8 @@ def run_review(
         estimate = planner.estimate(budget)
         prompts = (prompt_of(case.subject, settings).name for case in stored_cases(*files.values()))
         subjects = dict(sorted(Counter(prompts).items()))
-        planned = ReviewResult(profile.name, dry_run, estimate, subjects, basis)
+        unsent = Counter(case.obstacle for case in stored_cases(*files.values()) if case.obstacle)
+        planned = ReviewResult(profile.name, dry_run, estimate, subjects, basis, reasons=unsent)
         if dry_run:
             return replace(planned, complete=not estimate.requests)
         sent, complete = planner.ask(budget, reporter)
