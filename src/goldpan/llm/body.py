@@ -76,9 +76,8 @@ def _joined(told: Any, part: Any) -> Any:
 
 def _goes_on(call: Any, part: Any) -> bool:
     """Tell whether a part is one more of the same call of a tool; not all count their calls."""
-    if not all(
-        isinstance(each, dict) and isinstance(each.get("function"), dict) for each in (call, part)
-    ):
-        return False
-    is_named = call["function"].get("name") and part["function"].get("name")
-    return not is_named or part.get("index") == call.get("index") is not None
+    match call, part:
+        case {"function": {**told}}, {"function": {**more}}:
+            is_other = part.get("index") is None or part.get("index") != call.get("index")
+            return not (is_other and told.get("name") and more.get("name"))
+    return False

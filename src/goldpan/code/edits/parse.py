@@ -86,7 +86,6 @@ def read_marker(line: str) -> Marker | None:
 
 _MOST_LINES = 3
 """Lines of prose above a block in which a path is looked for."""
-_MOST_WRAPPINGS = 4
 _FENCE = re.compile(r"(?:`{3,}+|~{3,}+)(.*)")
 _NOTE = re.compile(r"""(?:[\w+#.-]{1,30}[:=])?["']?([^"']*)["']?""")
 _LEAD = re.compile(r"(?:#{1,6}|[-*+>]|//|\d{1,3}[.)])\s++(?=\S)")
@@ -95,7 +94,6 @@ _LABEL = re.compile(
     r"|<(?:file|path)(?:_?name|_?path)?(?: (?:name|path)=|>))\s*+(?=\S)",
     re.IGNORECASE,
 )
-_WRAPPINGS = (("", ":"), ("**", "**"), ("`", "`"), ("'", "'"), ('"', '"'), ("<!-- ", " -->"))
 _WORD = re.compile(r"[^\s<>`*:]*[\w\])+~-]")
 _SUFFIX = re.compile(r".*\w\.\w{1,12}")
 _CODE = re.compile(r"`([^`\s]++)`")
@@ -149,15 +147,11 @@ def _read(text: str, *, is_next: bool) -> str | None:
 
 
 def _unwrap(text: str) -> str:
-    text = _REMARK.sub("", text)
+    text = _REMARK.sub("", text.removeprefix("<!-- ").removesuffix(" -->").rstrip(":"))
     for lead in (_LEAD, _LABEL):
         match = lead.match(text)
         text = text[match.end() :] if match else text
-    for _ in range(_MOST_WRAPPINGS):
-        for left, right in _WRAPPINGS:
-            if len(text) > len(left + right) and text.startswith(left) and text.endswith(right):
-                text = text[len(left) : len(text) - len(right)]
-    return text
+    return text.strip("*`'\":")
 
 
 def _is_path(text: str) -> bool:
