@@ -91,6 +91,10 @@ def test_lists_encodings_and_objects_in_a_row_are_read(
         ({"data": {"repository": {"issues": {"nodes": []}}}}, "a reply of GraphQL"),
         ({"message": "Not Found", "documentation_url": "x", "status": "404"}, "Not Found"),
         ({"total_count": 1, "items": []}, "GitHub's search"),
+        (
+            {"backend_name": "GitHub", "category": "repository", "data": {"forks": 1}},
+            "Perceval's c",
+        ),
         ([{"type": "IssuesEvent", "actor": {}, "payload": {}}], "gharchive"),
         ([{"type": "issue", "url": "https://github.com/o/n/issues/1"}], "migration archive"),
         ([{"id": 1, "body": "x", "issue_url": "x"}], "a comment"),

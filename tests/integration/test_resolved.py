@@ -197,12 +197,18 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
         ('{"instance_id"', "cannot be read"),
         ("[1]\n", "is not an object"),
+        # Elsewhere, as OpenHands has it, or under another name: no empty answer.
+        ('{"instance_id": "a", "test_result": {"git_patch": "x"}}', "1 names no instance, or no p"),
+        ('{"instance_id": "a", "prediction": "x"}', "1 names no instance, or no patch"),
     ):
         file.write_text(content)
         with pytest.raises(GoldpanError, match=message):
             read_patches(file)
     with pytest.raises(UsageError, match="There is no file"):
         read_patches(tmp_path / "none.jsonl")
+    named = tmp_path / "preds.json"  # as mini-SWE-agent writes them
+    named.write_text('{"a": {"instance_id": "a", "model_patch": "x", "model_name_or_path": "m"}}')
+    assert read_patches(named) == {"a": "x"}
 
 
 def test_a_file_of_other_instances_is_refused(tmp_path: Path) -> None:

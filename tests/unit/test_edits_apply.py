@@ -38,6 +38,14 @@ def test_blocks_are_applied_in_any_order_and_may_touch() -> None:
     assert apply_edits("a\nb\n", [Edit("b\n", "2\n"), Edit("a\n", "1\n")]) == "1\n2\n"
 
 
+def test_a_line_decides_among_places_alone() -> None:
+    before = "a\nb\na\n"
+    assert apply_edits(before, [Edit("a\n", "c\n", 3)]) == "a\nb\nc\n"
+    assert apply_edits(before, [Edit("b\n", "c\n", 3)]) == "a\nc\na\n"
+    with pytest.raises(AmbiguousError):
+        apply_edits(before, [Edit("a\n", "c\n", 2)])
+
+
 def test_a_line_and_an_empty_file_are_found() -> None:
     assert apply_edits("xa\na\n", [Edit("a\n", "b\n")]) == "xa\nb\n"
     assert apply_edits("", [Edit("", "a\n")]) == "a\n"

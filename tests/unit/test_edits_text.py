@@ -103,9 +103,21 @@ def test_longer_markers_around_what_looks_like_them() -> None:
     )
 
 
-MAKEFILE = ("Makefile\n", "Makefile\n```make\n")
-"""Any word right above a block, or above its fence."""
-NO_PATH = ("", "Here is the change:\n", "```python\n", "Done\n\n", "## Changes\n", "...\n")
+MAKEFILE = (
+    *("Makefile\n", "Makefile\n```make\n", "File: Makefile\n"),
+    "<path>Makefile</path>\n<diff>\n",
+)
+"""Any word right above a block or its fence, or called a path."""
+NO_PATH = (
+    "",
+    "Here is the change:\n",
+    "**Explanation**:\n",
+    "File: the second one\n",
+    "```python\n",
+    "Done\n\n",
+    "## Changes\n",
+    "...\n",
+)
 ABOVE = [
     *("src/a.py\n", "src/a.py\n```python\n", "```python\nsrc/a.py\n"),
     *("```python\n### src/a.py\n", "```python\n# src/a.py\n", "```python src/a.py\n"),
@@ -118,6 +130,8 @@ ABOVE = [
     '"src/a.py"\n',
     *("<!-- src/a.py -->\n", "src\\a.py\n", "**src\\a.py**\n"),
     "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
+    *("<path>src/a.py</path>\n<diff>\n", '<file path="src/a.py">\n', "src/a.py:12\n"),
+    "<file>\n<path>src/a.py</path>\n<diff>\n<content><![CDATA[\n",
 ]
 
 
@@ -153,6 +167,27 @@ TWO = format_edits("a.py", [EDIT, Edit("x", "")])
         (TWO.replace("\n", "\r\n"), [FileEdits("a.py", (EDIT, Edit("x", "")))]),
         ("<<<<<< SEARCH\nold\n======\nnew\n>>>>>> REPLACE\n", [FileEdits(None, (EDIT,))]),
         ("------- SEARCH\nold\n=======\nnew\n+++++++ REPLACE\n", [FileEdits(None, (EDIT,))]),
+        ("<<<<<<< ORIGINAL\nold\n=======\nnew\n>>>>>>> UPDATED\n", [FileEdits(None, (EDIT,))]),
+        *(
+            (
+                f"<<<<<<< SEARCH{behind}\nold\n=======\nnew\n>>>>>>> REPLACE{end}\n",
+                [FileEdits("src/a.py", (EDIT,))],
+            )
+            for behind in (" src/a.py", ": src\\a.py", "> `src/a.py`")
+            for end in ("", " src/a.py", "```")
+        ),
+        *(
+            (
+                f"<<<<<<< SEARCH\n:start_line:{header}old\n=======\nnew\n>>>>>>> REPLACE\n",
+                [FileEdits(None, (Edit("old\n", "new\n", 7),))],
+            )
+            for header in ("7\n", " 7 \n-------\n", "7\n:end_line:9\n-------\n", "7\r\n-------\r\n")
+        ),
+        (
+            "<<<<<<< SEARCH\n:start_line:1\n-------\n\\=======\n=======\n\\<<<<<<< a\n\\b\n"
+            ">>>>>>> REPLACE",
+            [FileEdits(None, (Edit("=======\n", "<<<<<<< a\n\\b\n", 1),))],
+        ),
         ("", []),
         ("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", []),
     ],
@@ -162,6 +197,10 @@ TWO = format_edits("a.py", [EDIT, Edit("x", "")])
         "crlf",
         "short",
         "cline",
+        "gptme",
+        *(f"behind-{number}" for number in range(9)),
+        *(f"roo-{number}" for number in range(4)),
+        "escaped",
         "nothing",
         "git-conflict",
     ],
@@ -185,6 +224,7 @@ DELETE = ">>>>>>> DELETE\n"
         (f"a\n{OPEN[1:]}old\n{MIDDLE}new\n{END}", "Line 2 .*lacks its line of 6"),
         (f"a\n{OPEN[3:]}old\n{MIDDLE}new\n{END}", "Line 6 .*ends no block"),
         (f"a\n{OPEN}x\n{MIDDLE}y\n{DELETE}", "Line 6 .*DELETE takes one block"),
+        (f"{OPEN}x\n{MIDDLE}:start_line:7\n{END}", "Line 4 .*:start_line:7 stands inside"),
         (f"{BLOCK}{OPEN}x\n{MIDDLE}{DELETE}", "Line 9 .*DELETE takes one block"),
         (f"{OPEN}x\n{MIDDLE}{DELETE}{BLOCK}", "Line 9 .*DELETE takes one block"),
     ],

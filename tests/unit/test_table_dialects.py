@@ -42,6 +42,7 @@ def test_half_a_surrogate_costs_a_character_and_no_file(tmp_path: Path, name: st
     [
         ("[{}, 3]", "1.: is not an object"),
         ('{"rows": []}', "is not an array"),
+        ('{"a": {"0": "b"}, "c": {"0": "d"}}', "is not an array"),
         ("[{}", "is not JSON .*: line 1 column 4"),
         ("{}\n\n3\n", "line 3: is not an object"),
         ('{}\n\n{"kind": nan}\n', "line 3: .* column 10"),

@@ -74,7 +74,8 @@ class FieldError(ValueError):
 def read_array(file: IO[bytes], name: str = "") -> list[Any]:
     """Return the elements of the JSON array `name` of the object that a file holds, or of the file.
 
-    It is held in memory. Raises `FieldError` where there is no such array, or more than 512 MiB.
+    A file may also hold an object of rows by names that these bear. It is held in memory. Raises
+    `FieldError` where there is no such array, or more than 512 MiB.
     """
     content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -90,6 +91,10 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
         if not isinstance(value, dict) or name not in value:
             raise FieldError(name, "is missing")
         value = value[name]
+    elif isinstance(value, dict) and all(
+        isinstance(row, dict) and key in row.values() for key, row in value.items()
+    ):
+        value = list(value.values())
     if not isinstance(value, list):
         raise FieldError(name, "is not an array")
     return value

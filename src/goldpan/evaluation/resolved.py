@@ -128,7 +128,7 @@ class ResolvedResult(PatchScores, Result):
 def read_patches(path: Path) -> dict[str, str | None]:
     """Return the patch of each instance by its name: an `instance_id` or an example's id.
 
-    Reads JSON lines as SWE-bench has them and the predictions of a run. Raises `EvaluationError`
+    Reads JSON as SWE-bench has it and the predictions of a run. Raises `EvaluationError`
     naming file and row, also where an instance has two patches, and what `table_rows` raises.
     """
     patches: dict[str, str | None] = {}
@@ -136,7 +136,7 @@ def read_patches(path: Path) -> dict[str, str | None]:
         raise UsageError(f"There is no file {path}", _REMEDY)
     for number, row in enumerate(table_rows(path), 1):
         name = next((row[key] for key in _IDS if isinstance(row.get(key), str)), None)
-        answer = next((row[key] for key in _ANSWERS if key in row), None)
+        answer = next((row[key] for key in _ANSWERS if key in row), ())
         if name is None or not (answer is None or isinstance(answer, str)):
             raise EvaluationError(f"{path}:{number} names no instance, or no patch", _REMEDY)
         if name in patches:

@@ -14,7 +14,7 @@ from typing import Any
 
 from chompjs import parse_js_objects
 
-READING = 4
+READING = 5
 """Raised where a stored reply is read otherwise than before."""
 
 _NAME = (

@@ -39,7 +39,7 @@ def read_body(body: bytes) -> Any:
     if not events:
         return read_json("\n".join(line for line in lines if not line.startswith(":")).encode())
     reply: dict[str, Any] = {}
-    message: dict[str, str] = {}
+    message: Any = {}
     finish = "" if "[DONE]" in events else "abort"
     for event in events:
         if not isinstance(chunk := read_json(event.encode()), dict):
@@ -50,8 +50,34 @@ def read_body(body: bytes) -> Any:
         if not isinstance(choice, dict):
             continue
         finish = choice.get("finish_reason") or finish
-        delta = choice.get("delta")
-        for name, text in delta.items() if isinstance(delta, dict) else ():
-            if isinstance(text, str):
-                message[name] = message.get(name, "") + text
+        message = _joined(message, choice.get("delta"))
     return reply | {"choices": [{"message": message, "finish_reason": finish}]}
+
+
+def _joined(told: Any, part: Any) -> Any:
+    """Return what was told of a message so far with what one event adds."""
+    match told, part:
+        case _, None:
+            return told
+        case str(), str():
+            return told + part
+        case str(), list():
+            return [told, *part]
+        case list(), str():
+            return [*told, part]
+        case [*others, last], [first, *more] if _goes_on(last, first):
+            return [*others, _joined(last, first), *more]
+        case list(), list():
+            return told + part
+        case dict(), dict():
+            return told | {name: _joined(told.get(name), value) for name, value in part.items()}
+    return part
+
+
+def _goes_on(call: Any, part: Any) -> bool:
+    """Tell whether a part is one more of the same call of a tool; not all count their calls."""
+    match call, part:
+        case {"function": {**told}}, {"function": {**more}}:
+            is_other = part.get("index") is None or part.get("index") != call.get("index")
+            return not (is_other and told.get("name") and more.get("name"))
+    return False

@@ -325,7 +325,8 @@ def _content(message: dict[str, Any]) -> tuple[str, str]:
     if isinstance(calls, list) and len(calls) == 1 and isinstance(calls[0], dict):
         function = calls[0].get("function")
     if not any(texts) and isinstance(function, dict):
-        texts = [str(function.get("arguments") or "")]
+        given = function.get("arguments") or ""
+        texts = [given if isinstance(given, str) else orjson.dumps(given).decode()]
     return str(refusal or ""), "".join(texts)
 
 

@@ -160,6 +160,8 @@ def named_shape(data: Any) -> str:
             return f"holds its entries in a list, {name!r}: save that list alone (jq .{name})"
     if "message" in keys and ("documentation_url" in keys or "status" in keys):
         return f"is GitHub's answer to a request that failed ({str(data['message'])[:80]})"
+    if "backend_name" in keys:
+        return f"is an item of Perceval's category {data.get('category')}"
     if "data" in keys or "nodes" in keys or "edges" in keys or "__typename" in keys:
         return "is a reply of GraphQL, not of REST"
     if ("number" in keys and "createdAt" in keys) or {"number", "title"} <= keys <= _OF_GH:

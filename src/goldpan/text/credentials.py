@@ -87,7 +87,9 @@ _PREFIXES = (
     *("sk.eyJ", "sk_test_", "sntrys_", "sntryu_", "sq0atp-", "sqp_", "squ_", "tfp_", "tgp_v1_"),
     *("xai-", "xapp-", "xkeysib-", "xsmtpsib-", "ya29."),
 )
-_PREFIX = "|".join(map(re.escape, _PREFIXES))
+# Keys of Firebase and of Braintree begin with some of their own characters.
+_KEYED = (r"AAAA[A-Za-z0-9_-]{7}:APA91", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$")
+_PREFIX = "|".join((*map(re.escape, _PREFIXES), *_KEYED))
 _WEBHOOK = (
     r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/|\.webhook\.office\.com/webhookb2/"
     r"|hooks\.slack\.com/(?:workflows|triggers)/|hooks\.zapier\.com/hooks/catch/[0-9]{5,9}/"
@@ -110,12 +112,16 @@ _SERVER = rf"(?i:{'|'.join(_SERVERS)})[A-Za-z0-9+]{{0,20}}" + _USER + r"[^\s/?#]
 _COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy-)?user)"
 # What connection strings, queries, settings, commands and .netrc say without quotes.
 _BARE = (
-    r"(?:(?:[;&?]|--|\n)[ \t+-]{0,4}(?i:password|passwd|pwd)[ \t]{0,3}="
+    r"(?:(?:[;&?]|--)[ \t+-]{0,4}(?i:password|passwd|pwd)[ \t]{0,3}="
+    r"|(?:(?:^|\n)[ \t+-]{0,12}(?:[\w.-]{0,40}[_.-])?|:_)(?i:password|passwd|pwd)"
+    r"[ \t]{0,3}[=:]"
     r"|(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=|sshpass[ \t]+-p[ \t]{0,3}[\"']?"
     r"|\b(?:mysql(?:dump|admin)?|docker[ \t]+login)[^\n|;&]{0,80}?[ \t]-p[ \t]{0,3}[\"']?"
     r"|\blogin[ \t]+[^\s]{1,60}\s+password[ \t])"
 )
-_BARE_VALUE = r"[ \t]{0,3}([^\s;&\"'`<>{}()\[\],]{6,100})(?=[\s;&\"'`]|\Z)"
+_BARE_VALUE = r"[ \t]{0,3}((?![./~])[^\s;&\"'`<>{}()\[\],]{6,100})(?=[\s;&\"'`]|\Z)"
+_SET = rf"(?:{_BARE}|(?i:passw(?:or)?d|passphrase|pwd){_ASSIGNED})"
+_SHORT_VALUE = r"[ \t]{0,3}[\"']([^\s\"'`<>{}()\[\],;]{6,100})[\"']"
 _NAME = r"[^\s:\"'/]{0,100}"
 _ENCODED = r"[A-Za-z0-9+/_-]{8,600}={0,2}"
 _ENCODED_LOGIN = (
@@ -185,7 +191,7 @@ _FORMATS = (
         _PREFIX,
         _patterns(rf"(?:{_PREFIX})[A-Za-z0-9_.=-]{{20,}}"),
         is_random,
-        words=tuple(prefix.lower() for prefix in _PREFIXES),
+        words=(*(prefix.lower() for prefix in _PREFIXES), "apa91", "access_token$"),
     ),
     _Format(
         "service-token",
@@ -266,13 +272,13 @@ _FORMATS = (
     ),
     _Format(
         "password",
-        _BARE,
-        _patterns(_BARE + _BARE_VALUE),
+        _SET,
+        _patterns(_BARE + _BARE_VALUE, _SET + _SHORT_VALUE),
         is_mixed,
         longest=300,
         group=1,
         alone=False,
-        words=("password", "passwd", "pwd", "sshpass", "mysql", "docker"),
+        words=("passw", "passphrase", "pwd", "sshpass", "mysql", "docker"),
     ),
     _Format(
         "password",

@@ -103,6 +103,8 @@ class Edit:
 
     search: str
     replace: str
+    line: int | None = None
+    """Where the SEARCH begins in the file, from 1, if a text says so: it decides among places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,8 @@ def _find(
         return _Replacement(0, 0, edit.replace, block)
     looked_up = ((difference, index.find(search)) for difference, index in indexes)
     forgiven, starts = next((match for match in looked_up if match[1]), (None, []))
+    if edit.line is not None and edit.line - 1 in starts:
+        starts = [edit.line - 1]
     if not starts:
         raise NoMatchError(
             f"{name} does not match: its SEARCH ({_count(len(search))}) occurs nowhere in the "

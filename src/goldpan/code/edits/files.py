@@ -105,7 +105,8 @@ def _steps(patch_text: str, root: Path, forgive: Forgiveness) -> Iterator[_Step]
         yield from _plan_diff(patch_text, root, forgive)
     else:
         raise FileError(
-            "The patch has no block", "Give text with SEARCH/REPLACE blocks, or a unified diff"
+            "The patch has no block",
+            "Give text with SEARCH/REPLACE blocks, or a unified diff; *** Begin Patch is not read",
         )
 
 

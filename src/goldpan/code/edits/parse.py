@@ -28,9 +28,11 @@ The grammar, where lines end with LF and SP is one space:
 
 `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
 prose and code fences around blocks; the path in many dresses or missing; markers without their
-space, in small letters, of five or six characters, as Cline has them (`------- SEARCH`, `+++++++
-REPLACE`), or with a colon or white space behind them; and CRLF everywhere, whose CR
-is taken off the content of a block if its first marker has one.
+space, in small letters, of five or six characters, as Cline (`------- SEARCH`, `+++++++
+REPLACE`) and gptme (`ORIGINAL`, `UPDATED`) have them, or with a colon, a path, a fence or white
+space behind them; RooCode's `:start_line:7`, `:end_line:9` and `-------` above a SEARCH, with
+backslashes before what looks like a marker; and CRLF everywhere, whose CR is taken off the content
+of a block if its first marker has one.
 """
 
 from __future__ import annotations
@@ -46,19 +48,20 @@ from goldpan.code.paths import quote_path, unquote_path
 
 SHORTEST = 7
 NO_NEWLINE = "No newline at end of file"
+_END = r"\b(?:[:>]? ?(?=\S*[/.])[^\s:>]++|[:>]?`*+)"
 _MARKER = re.compile(
-    r"(?:(?P<open><{5,}+|-{7,}+) ?(?i:SEARCH)[:>]?|(?P<middle>={5,}+)"
-    r"|(?P<replace>>{5,}+|\+{7,}+) ?(?i:REPLACE)[:>]?|(?P<delete>>{5,}+) ?DELETE"
-    rf"|(?P<mark>\\++) {NO_NEWLINE})[ \t\r]*"
+    rf"(?:(?P<open><{{5,}}+|-{{7,}}+) ?(?i:SEARCH|ORIGINAL){_END}|(?P<middle>={{5,}}+)"
+    rf"|(?P<replace>>{{5,}}+|\+{{7,}}+) ?(?i:REPLACE|UPDATED){_END}|(?P<delete>>{{5,}}+) ?DELETE"
+    rf"|(?P<mark>\\++) {NO_NEWLINE}|(?P<place>:start_line:) ?\d{{1,9}})[ \t\r]*"
 )
-_FIRST = frozenset("<=>-+\\")
+_FIRST = frozenset("<=>-+\\:")
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
     """The role of a line as a marker, in a block whose markers have this length."""
 
-    kind: str  # open | middle | replace | delete | mark
+    kind: str  # open | middle | replace | delete | mark | place
     length: int
 
 
@@ -67,7 +70,7 @@ def read_marker(line: str) -> Marker | None:
     match = _MARKER.fullmatch(line) if line[:1] in _FIRST else None
     if not match or not match.lastgroup:
         return None
-    length = len(match[match.lastgroup])
+    length = SHORTEST if match.lastgroup == "place" else len(match[match.lastgroup])
     return Marker(match.lastgroup, length + (SHORTEST - 1) * (match.lastgroup == "mark"))
 
 
@@ -75,24 +78,29 @@ def read_marker(line: str) -> Marker | None:
 #
 #     src/a.py        "with space.py"      `src/a.py`      **src/a.py**:      ### src/a.py
 #     File: src/a.py        ```python src/a.py        ```python:src/a.py
+#     <path>src/a.py</path>       <<<<<<< SEARCH src/a.py       src/a.py:12
 #     In `src/a.py`, the loop has to go:
 #
-# A path alone on the line right above the block, or above its fence, may be any word
-# (`Makefile`); elsewhere it needs a slash or a suffix.
+# A path that is labeled so, or alone on the line right above the block or its fence, may be any
+# word (`Makefile`); elsewhere it needs a slash or a suffix.
 
 _MOST_LINES = 3
 """Lines of prose above a block in which a path is looked for."""
-_MOST_WRAPPINGS = 4
 _FENCE = re.compile(r"(?:`{3,}+|~{3,}+)(.*)")
 _NOTE = re.compile(r"""(?:[\w+#.-]{1,30}[:=])?["']?([^"']*)["']?""")
 _LEAD = re.compile(r"(?:#{1,6}|[-*+>]|//|\d{1,3}[.)])\s++(?=\S)")
-_LABEL = re.compile(r"\**(?:file|path|file ?name|file ?path)\**:\**\s*+(?=\S)", re.IGNORECASE)
-_WRAPPINGS = (("", ":"), ("**", "**"), ("`", "`"), ("'", "'"), ('"', '"'), ("<!-- ", " -->"))
+_LABEL = re.compile(
+    r"(?:\**(?:file|path|file ?name|file ?path)\**:\**|(?:<{5,}+|-{7,}+) ?(?:SEARCH|ORIGINAL)[:>]?"
+    r"|<(?:file|path)(?:_?name|_?path)?(?: (?:name|path)=|>))\s*+(?=\S)",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\s<>`*:]*[\w\])+~-]")
 _SUFFIX = re.compile(r".*\w\.\w{1,12}")
 _CODE = re.compile(r"`([^`\s]++)`")
-_REMARK = re.compile(r"\s++\([^()]{1,60}+\)\Z")
-"""What follows a path, as (new) or (modified)."""
+_REMARK = re.compile(r"(?:\s++\([^()]{1,60}+\)|:\d++(?:-\d++)?|</\w{1,20}>|(?<=[\"'])>)\Z")
+"""What follows a path, as (new), a line's number or the end of a tag."""
+_NO_PROSE = ("```", "~~~", "<", "-------")
+"""How fences, tags and markers begin."""
 
 
 def write_path(path: str) -> str:
@@ -110,7 +118,7 @@ def find_path(above: Sequence[str]) -> str | None:
         path = _read(text, is_next=is_next) if text else None
         if path is not None:
             return path
-        if not _FENCE.match(text):
+        if not text.startswith(_NO_PROSE):
             is_next = False
             lines += bool(text)
         if lines == _MOST_LINES:
@@ -131,7 +139,7 @@ def _read(text: str, *, is_next: bool) -> str | None:
     if is_next and _WORD.fullmatch(text):
         return text
     bare = _unwrap(text)
-    if _is_path(bare):
+    if _is_path(bare) or (_LABEL.match(text) and _WORD.fullmatch(bare)):
         return bare
     codes = filter(_is_path, _CODE.findall(text))
     named = {code for code in codes if "/" in code or suffix_of(code) in CODE_SUFFIXES}
@@ -139,21 +147,21 @@ def _read(text: str, *, is_next: bool) -> str | None:
 
 
 def _unwrap(text: str) -> str:
-    text = _REMARK.sub("", text)
+    text = _REMARK.sub("", text.removeprefix("<!-- ").removesuffix(" -->").rstrip(":"))
     for lead in (_LEAD, _LABEL):
         match = lead.match(text)
         text = text[match.end() :] if match else text
-    for _ in range(_MOST_WRAPPINGS):
-        for left, right in _WRAPPINGS:
-            if len(text) > len(left + right) and text.startswith(left) and text.endswith(right):
-                text = text[len(left) : len(text) - len(right)]
-    return text
+    return text.strip("*`'\":")
 
 
 def _is_path(text: str) -> bool:
     return bool(_WORD.fullmatch(text)) and ("/" in text or bool(_SUFFIX.fullmatch(text)))
 
 
+_PLACE = re.compile(
+    r":start_line: ?(\d{1,9})[ \t\r]*\n(?::end_line:[^\n]*\n)?(?:-{7,}+[ \t\r]*\n)?"
+)
+_ESCAPE = re.compile(r"^\\(?=<{7}|={7}|>{7}|-{7}|:(?:start|end)_line:)", re.MULTILINE)
 _MIDDLE = frozenset({"middle"})
 _ENDS = frozenset({"replace", "delete"})
 _SHOWN = 40
@@ -187,18 +195,29 @@ def parse_edits(text: str) -> tuple[FileEdits, ...]:
             at += 1
             continue
         opening = _Opening(at, marker.length, lines[at].endswith("\r"))
-        named = find_path(lines[free:at])
+        named = find_path(lines[free : at + 1])
         path = path if named is None else named
-        search, middle = _read_content(lines, at + 1, opening, _MIDDLE)
+        line, start = _read_place(lines, at + 1, opening)
+        search, middle = _read_content(lines, start, opening, _MIDDLE)
         replace, end = _read_content(lines, middle + 1, opening, _ENDS)
         deletes = read_marker(lines[end]) == Marker("delete", opening.length)
         if path in removed or (deletes and (replace or path in edits)):
             raise _malformed(end, "DELETE takes one block for a file, and that an empty REPLACE")
         if deletes:
             removed.add(path)
-        edits.setdefault(path, []).append(Edit(search, replace))
+        if line is not None:
+            search, replace = (_ESCAPE.sub("", content) for content in (search, replace))
+        edits.setdefault(path, []).append(Edit(search, replace, line))
         free = at = end + 1
     return tuple(FileEdits(path, tuple(edits_), path in removed) for path, edits_ in edits.items())
+
+
+def _read_place(lines: list[str], at: int, opening: _Opening) -> tuple[int | None, int]:
+    """Return the line of the file at which RooCode says a SEARCH is, and where it begins here."""
+    header = _PLACE.match("\n".join(lines[at : at + 3]) + "\n")
+    if header is None or opening.length != SHORTEST:
+        return None, at
+    return int(header[1]), at + header[0].count("\n")
 
 
 def _read_content(
