@@ -234,6 +234,17 @@ def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> Non
     assert outcomes["test_b.py::test_b"] == "failed"
 
 
+def test_settings_of_pytests_cache_are_known_where_all_warnings_are_errors(tmp_path: Path) -> None:
+    settings = "[pytest]\naddopts = --ff\ncache_dir = cache\nfilterwarnings = error\n"
+    (tmp_path / "pytest.ini").write_text(settings)
+    (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
+    report = tmp_path / "report"
+    command = python_recipe().test_commands(sys.executable, str(report), ["test_a.py"])[0]
+    subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    assert read_report(report.read_bytes(), "junit") == {"test_a.py::test_a": "passed"}
+    assert not (tmp_path / "cache").exists()
+
+
 @needs_isolation
 def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
     tmp_path: Path,
