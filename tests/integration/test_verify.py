@@ -19,7 +19,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.checkout import check_out
 from goldpan.execution.records import RECORD, TrialSettings, hold_verification, package_cache
-from goldpan.execution.verify import verify_all
+from goldpan.execution.verify import Verification, verify_all
 from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
 from goldpan.lineage.check import check_workspace
@@ -104,6 +104,17 @@ def test_a_log_or_report_that_was_changed_is_told_and_made_anew(lab: Lab) -> Non
 )  # fmt: skip
 def test_what_proves_nothing_is_said_so(lab: Lab, test: str, value: bytes, verdict: str) -> None:
     assert lab.verify(lab.instance(test, value)).proof.verdict == verdict
+
+
+def test_tests_that_are_skipped_even_with_the_fix_are_told(lab: Lab) -> None:
+    skips = RUNNER.replace(b"<failure/>", b"<skipped/>")
+    lab.files |= {b"run.sh": skips, b"tests/old.sh": b"true\n"}
+    lab.tests[b"tests/old.sh"] = b"true # as before\n"
+    record = lab.verify(lab.instance("which no-such-program"))
+    assert record.proof.verdict == "no-test-fails-before"
+    assert record.environment["skipped"] == ["tests/check.sh"]
+    told = "1 row not proved, with tests skipped even with the fix"
+    assert told in str(Verification((record,), "bubblewrap"))
 
 
 def test_a_test_that_reads_a_changed_file_runs_though_it_did_not_change(lab: Lab) -> None:

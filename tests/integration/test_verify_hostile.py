@@ -20,7 +20,7 @@ from goldpan.execution.checkout import check_out, committed_at, make_accessible,
 from goldpan.execution.command import CommandLimits, Finished, IsolationError, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
-from goldpan.execution.python_env import build_python_env
+from goldpan.execution.python_env import PythonEnv, build_python_env
 from goldpan.execution.recipe import RunRecipe, load_recipes
 from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
@@ -186,10 +186,12 @@ class Planting(NoIsolation):
 
     program: str = ""
     commands: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
 
     def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Note a command; foreign code of it writes into what it may write."""
         self.commands.append(" ".join(command.arguments[1:3]))
+        self.environment.update(command.environment)
         python = command.writable[0] / "bin" / "python"
         python.parent.mkdir(exist_ok=True)
         python.write_text(self.program)
@@ -202,22 +204,37 @@ def python_recipe() -> RunRecipe:
     return next(recipe for recipe in load_recipes() if recipe.name == "python")
 
 
-def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
+def build(planting: Planting, tmp_path: Path) -> PythonEnv:
     if not Path(sys.executable).with_name("uv").exists():
         pytest.skip("uv is not installed")
-    planting = Planting(program=f"#!/bin/sh\ntouch {tmp_path}/proof\n")
     (tmp_path / "testbed").mkdir()
     (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
-    made = build_python_env(
+    return build_python_env(
         python_recipe(),
         planting,
         BuildNetwork({}, (), "", None),
         tmp_path / "testbed", tmp_path / "environment",
         tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", CommandLimits(), tmp_path / "log",
     )  # fmt: skip
+
+
+def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
+    planting = Planting(program=f"#!/bin/sh\ntouch {tmp_path}/proof\n")
+    made = build(planting, tmp_path)
     assert not (tmp_path / "proof").exists()
     assert planting.commands[-1] == "pip freeze"
     assert made.packages == ("a==1", "b==2")
+
+
+def test_all_tools_that_read_a_version_from_tags_are_told_one(tmp_path: Path) -> None:
+    """Of setuptools and Hatch, OpenStack, PDM, Poetry and uv; else nothing builds without .git."""
+    planting = Planting()
+    build(planting, tmp_path)
+    told = {name for name, value in planting.environment.items() if value == "1.0"}
+    assert told == {
+        "SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION",
+        "POETRY_DYNAMIC_VERSIONING_BYPASS", "UV_DYNAMIC_VERSIONING_BYPASS",
+    }  # fmt: skip
 
 
 def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> None:
@@ -232,6 +249,17 @@ def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> Non
     outcomes = read_report(report.read_bytes(), "junit")
     assert outcomes["test_b.py::test_c"] == "passed"
     assert outcomes["test_b.py::test_b"] == "failed"
+
+
+def test_settings_of_pytests_cache_are_known_where_all_warnings_are_errors(tmp_path: Path) -> None:
+    settings = "[pytest]\naddopts = --ff\ncache_dir = cache\nfilterwarnings = error\n"
+    (tmp_path / "pytest.ini").write_text(settings)
+    (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
+    report = tmp_path / "report"
+    command = python_recipe().test_commands(sys.executable, str(report), ["test_a.py"])[0]
+    subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    assert read_report(report.read_bytes(), "junit") == {"test_a.py::test_a": "passed"}
+    assert not (tmp_path / "cache").exists()
 
 
 @needs_isolation

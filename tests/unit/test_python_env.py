@@ -103,6 +103,26 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     assert declared(python, tmp_path).packages == ("freezegun", "coverage<5")
 
 
+def test_files_extras_and_groups_that_tox_names_are_taken(tmp_path: Path) -> None:
+    for name in ("ci/unit.txt", "old.txt", "docs.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mock\n")
+    (tmp_path / "ci" / "link").symlink_to("/etc")
+    (tmp_path / "pyproject.toml").write_text(
+        "[project.optional-dependencies]\ncli = []\ndocs = []\n"
+        "[dependency-groups]\nunit = []\nlint = []\n"
+    )
+    (tmp_path / "tox.ini").write_text(
+        "[testenv]\nextras =\n  cli\ndependency_groups = unit\ndeps =\n"
+        "  -r{toxinidir}/ci/unit.txt\n  test: -r old.txt\n  docs: -rdocs.txt\n"
+        "  -r /etc/hosts\n  -r ci/link/hosts\n  -r ../x.txt\n  -r lost.txt\n"
+    )
+    found = declared(next(each for each in load_recipes() if each.name == "python"), tmp_path)
+    assert (found.extras, found.groups) == (("cli",), ("unit",))
+    assert found.files == ("ci/unit.txt", "old.txt")
+    assert found.listed == ("mock",)
+
+
 def test_what_poetry_pdm_hatch_and_uv_install_for_tests_is_taken(tmp_path: Path) -> None:
     """Of Poetry every version, as its signs for versions are its own."""
     (tmp_path / "pyproject.toml").write_text(

@@ -25,6 +25,8 @@ def test_pytest_names_a_file_that_it_cannot_collect(tmp_path: Path) -> None:
         "@pytest.mark.parametrize('x', ['\\x1b', '\\u2028'])\ndef test_each(x): pass\n"
         "class TestOld(unittest.TestCase):\n    def test_parts(self):\n        for n in 1, 2:\n"
         "            with self.subTest(n=n):\n                assert n == 1\n"
+        "    def test_all_parts(self):\n        for n in 1, 2:\n"
+        "            with self.subTest(n=n):\n                assert n\n"
     )
     report = tmp_path / "report"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
@@ -36,6 +38,7 @@ def test_pytest_names_a_file_that_it_cannot_collect(tmp_path: Path) -> None:
     assert run["tests/test_torn.py::test_torn"] == F
     assert run["tests/test_torn.py::test_prints"] == F
     assert run["tests/test_torn.py::TestOld::test_parts"] == F
+    assert run["tests/test_torn.py::TestOld::test_all_parts"] == P
     assert [outcome for test, outcome in run.items() if "test_each" in test] == [P, P]
 
 

@@ -15,12 +15,15 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
+from goldpan.execution.checkout import leaves
 from goldpan.execution.recipe import RunRecipe
 
 _PYTHON_REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _CARET = re.compile(r"\^(\d+)[\d.]*")
 _FACTORS = re.compile(r"([\w!{}.,-]+):\s+(.+)")
 """Names of tox's environments, before what they alone have: `tests,cov: pretend`."""
+_FILE = re.compile(r"(?:-r|--requirement)[ =]*(?:\{(?:toxinidir|tox_root)\}/)?(\w[\w./-]*)")
+"""A file of requirements that tox names."""
 _HATCH = ("dependencies", "extra-dependencies")
 _LARGEST = 1 << 20  # bytes
 
@@ -54,19 +57,29 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
         extras.update(re.findall(r"""["']([\w.-]+)["']\s*(?::|\]\s*=)""", script))
     groups = _table(project, "dependency-groups")
     names = recipe.fields.extras
-    files = tuple(name for name in recipe.fields.requirements if (testbed / name).is_file())
-    deps = _configuration(testbed / "tox.ini").get("testenv", "deps", fallback="")
+    tox = _configuration(testbed / "tox.ini")
+    deps, *chosen = (
+        tox.get("testenv", key, fallback="") for key in ("deps", "extras", "dependency_groups")
+    )
+    taken = dict.fromkeys((*names, *re.findall(r"[\w.-]+", " ".join(chosen))))
+    to_test = [*_without_factors(deps, names)]
+    named = (match[1] for line in to_test if (match := _FILE.fullmatch(line.strip())))
+    files = tuple(
+        name
+        for name in dict.fromkeys((*recipe.fields.requirements, *named))
+        if (testbed / name).is_file() and not leaves(testbed, name)
+    )
     tests_require = setup.get("options", "tests_require", fallback="")
     lines = [
-        *_without_factors(deps, names),
+        *to_test,
         *tests_require.split("\n"),
         *_installed_to_test(testbed),
         *_of_managers(tool, names),
     ]
     lines_of_files = [line for name in files for line in _read(testbed / name).split("\n")]
     return Declared(
-        tuple(name for name in names if name in extras),
-        tuple(name for name in names if name in groups),
+        tuple(name for name in taken if name in extras),
+        tuple(name for name in taken if name in groups),
         files,
         _requirements(lines),
         _requirements([*lines_of_files, *lines]),

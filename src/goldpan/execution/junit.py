@@ -84,6 +84,8 @@ class _Cases:
                 _count(attributes, key) * of_tests
                 for key in ("tests", "failures", "errors", "skipped")
             )
+            if attributes.get("name") == "pytest":  # it counts subtests that pass, and lists none
+                tests = 0
             before = (len(self.found), self._failed, self._errors, self._skipped)
             self._suites.append((tests, failures + errors, skipped, *before))
         elif self._case is not None and self.depth == self._case[0] + 1:

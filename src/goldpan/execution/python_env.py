@@ -89,6 +89,10 @@ poetry-core 1.0.8), and built those of years before: older projects get them as 
 _SEEDED = dict.fromkeys(("3.6", "3.7", "3.8", "3.9", "3.10", "3.11"), ("setuptools",))
 """Packages that virtual environments of these Pythons held, which projects hence do not declare."""
 _EDITABLE_TOOLS = ("setuptools", "wheel", "poetry-core", "flit-core")
+_VERSIONS_OF_TAGS = (
+    *("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION"),
+    *("POETRY_DYNAMIC_VERSIONING_BYPASS", "UV_DYNAMIC_VERSIONING_BYPASS"),
+)
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _MOST_LISTED = 4 << 20  # bytes
 
@@ -166,8 +170,7 @@ def build_python_env(
         "UV_NO_CONFIG": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         "VIRTUAL_ENV": str(directory),
-        "SETUPTOOLS_SCM_PRETEND_VERSION": version,
-        "PBR_VERSION": version,
+        **dict.fromkeys(_VERSIONS_OF_TAGS, version),
     }
     cache.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)

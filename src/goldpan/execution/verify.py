@@ -40,7 +40,7 @@ from goldpan.execution.trial import Trial, apply_or_end, open_trial
 from goldpan.git.clone import clone, prefetch, promisor
 from goldpan.git.objects import Objects
 
-_MOST_IMPORTED = 1_000
+_MOST_LISTED = 1_000
 _ACTUAL = ("isolation", "network")
 """Settings in whose place a record has what was used."""
 
@@ -124,6 +124,8 @@ def _compare(trial: Trial, job: TrialJob, kind: str = "") -> Proof:
             origins = replace(origins, fix=_run(trial, job, "fix", f"{kind}fix-1"))
         early = prove([first_before], [first_after], files, origins)
     if early.verdict != "verified":
+        skipped = [test for test, outcome in first_after.items() if outcome == "skipped"]
+        trial.environment |= {"skipped": skipped[:_MOST_LISTED]} if skipped else {}
         return early
     more = range(2, job.settings.repeats + 1)
     after = [first_after, *(_run(trial, job, "after", f"{kind}after-{at}") for at in more)]
@@ -152,7 +154,7 @@ def _run(trial: Trial, job: TrialJob, state: _State, name: str) -> Run:
     if trial.imports.outside:
         raise EndedError("outside-checkout", trial.imports.outside[0])
     if state == "after" and trial.imports.inside:
-        trial.environment["imported"] = list(trial.imports.inside[:_MOST_IMPORTED])
+        trial.environment["imported"] = list(trial.imports.inside[:_MOST_LISTED])
     if state == "after" and run and trial.broke_off:
         trial.environment[BROKE_OFF] = True
     return run

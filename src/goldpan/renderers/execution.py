@@ -20,14 +20,14 @@ def _verified(result: Verification) -> Iterator[Piece]:
     found = [record.environment for record in result.records]
     undated = sum(bool(each.get("fallback")) for each in found)
     refused = sum(bool(each.get("refused")) for each in found)
-    lacking = sum(
-        record.proof.verdict != "verified" and "lacking_submodules" in record.environment
-        for record in result.records
-    )
+    unproved = [each.environment for each in result.records if each.proof.verdict != "verified"]
+    lacking = sum("lacking_submodules" in each for each in unproved)
+    skipped = sum("skipped" in each for each in unproved)
     for rows, what in (
         (undated, "built with current packages: build.log says why"),
         (refused, "asked for other hosts than the package index: --network full allows it"),
         (lacking, "failed because a submodule is not cloned: record.json names it"),
+        (skipped, "not proved, with tests skipped even with the fix: record.json names these"),
     ):
         yield rows and f"{count(rows, 'row')} {what}"
     if result.counts.get("verified"):
