@@ -191,10 +191,16 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
     rows = [{"id": "code-edit:o/n#1+2", "repo": "o/n", "truth": "t", "answer": None}]
     pq.write_table(pa.Table.from_pylist(rows), run)
     assert read_patches(run) == {"code-edit:o/n#1+2": None}
+    by_name = tmp_path / "preds.json"  # as SWE-agent writes them
+    by_name.write_text('{"a": {"instance_id": "a", "model_patch": "x"}}')
+    assert read_patches(by_name) == {"a": "x"}
     file = tmp_path / "patches.jsonl"
+    file.write_text('{"instance_id": "a", "model_patch": "x"}\n{"id": "b", "answer": "y"}\n')
+    assert read_patches(file) == {"a": "x", "b": "y"}
     for content, message in (
         ("{}\n", "1 names no instance"),
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
+        ('{"instance_id": "a", "prediction": "x"}\n', "1 names no instance, or no patch"),
         ('{"instance_id"', "cannot be read"),
         ("[1]\n", "is not an object"),
     ):

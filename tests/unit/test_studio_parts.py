@@ -300,6 +300,11 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_told() -> None:
     with pytest.raises(UsageError, match="is not XML"):
         parse("mine", "<View>")
+    for xml in ("<Choices/>", "<TextArea/>"):
+        with pytest.raises(UsageError, match="mine has a question or a choice without name"):
+            parse("mine", f"<View>{xml}</View>")
+    with pytest.raises(UsageError, match="mine has a question or a choice without value"):
+        parse("mine", '<View><Choices name="type"><Choice>Bug</Choice></Choices></View>')
 
 
 @pytest.mark.parametrize("name", FORMS.names())
