@@ -71,7 +71,7 @@ def load(name: str, file: Path | None = None) -> Configuration:
 def complete(name: str, xml: str) -> Configuration:
     """Return a configuration with the style and the definitions of choices put in."""
     style = _FOLDER.joinpath("style.css").read_text(encoding="utf-8")
-    xml = xml.replace("<Style/>", f"<Style>\n{style}</Style>")
+    xml = parse(name, xml).xml.replace("<Style/>", f"<Style>\n{style}</Style>")
     return parse(name, xml.replace("<Definitions/>", _definitions(xml)))
 
 
