@@ -80,6 +80,9 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     several = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "tags")
     assert "tags holds lists, such as \"['ui', 'db']\"" in several.stderr
     assert "multi-label" in several.stderr
+    texts = (columns[0], "--text", "tags", "--label", "y")
+    nested = say(tmp_path / "lab", "tasks", "add", "mine", *texts)
+    assert "row 1: 'tags' holds a list or an object, no text" in nested.stderr
     missing = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y")
     assert "rows without y: 10 (rows 3, 6, 9, 12, 15 and 5 more)" in missing.stderr
     dropped = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y", "--drop-empty")
@@ -87,6 +90,28 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     assert "10 left out: no label" in dropped.stdout
     again = say(tmp_path / "lab", "tasks", "import", "mine", columns[0], "--json")
     assert orjson.loads(again.stdout)["unlabeled"] == 10
+
+
+def test_a_minus_is_part_of_a_number_and_a_zero_behind_the_point_is_not(tmp_path: Path) -> None:
+    table = tmp_path / "reports.csv"
+    kinds = ("-1", "1", "1.0")
+    rows = [f"text {at},{kinds[at % 3]}" for at in range(30)]
+    table.write_text("\n".join(["body,kind", *rows]), encoding="utf-8")
+    columns = (str(table), "--text", "body", "--label", "kind", "--json")
+    made = orjson.loads(say(tmp_path / "lab", "tasks", "add", "mine", *columns).stdout)
+    told = [doubt["about"] for doubt in made["doubts"]]
+    assert told == ["'1.0' may be the same label as '1'"]
+
+
+@pytest.mark.parametrize("written", ["{},5", "1,2{:02}"])
+def test_numbers_with_a_comma_are_told(tmp_path: Path, written: str) -> None:
+    table = tmp_path / "points.csv"
+    rows = [f"text {at};{written.format(at % 15)}" for at in range(60)]
+    table.write_text("\n".join(["body;points", *rows]), encoding="utf-8")
+    columns = (str(table), "--text", "body", "--label", "points")
+    made = say(tmp_path / "lab", "tasks", "add", "mine", *columns)
+    assert "points holds numbers with commas, such as " in made.stderr
+    assert "decimals have a point" in made.stderr
 
 
 def test_a_label_may_hold_a_comma(tmp_path: Path, table: Path) -> None:

@@ -192,6 +192,8 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
     pq.write_table(pa.Table.from_pylist(rows), run)
     assert read_patches(run) == {"code-edit:o/n#1+2": None}
     file = tmp_path / "patches.jsonl"
+    file.write_text('{"instance_id": "a", "model_patch": "x"}\n{"id": "b", "answer": "y"}\n')
+    assert read_patches(file) == {"a": "x", "b": "y"}
     for content, message in (
         ("{}\n", "1 names no instance"),
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
@@ -206,7 +208,7 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
             read_patches(file)
     with pytest.raises(UsageError, match="There is no file"):
         read_patches(tmp_path / "none.jsonl")
-    named = tmp_path / "preds.json"  # as mini-SWE-agent writes them
+    named = tmp_path / "preds.json"  # as SWE-agent writes them
     named.write_text('{"a": {"instance_id": "a", "model_patch": "x", "model_name_or_path": "m"}}')
     assert read_patches(named) == {"a": "x"}
 

@@ -21,6 +21,7 @@ from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub.publish import PublishResult, publish
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
+from tests.local_server import Answer
 from tests.places import files_below
 
 # huggingface_hub uploads in a way that its own HTTP client advises against.
@@ -339,6 +340,15 @@ def test_a_hub_that_is_not_there_is_told(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(GoldpanError, match="HF_HUB_OFFLINE"):
         send(dataset)
+
+
+def test_a_page_in_place_of_a_hub_is_told(
+    hub: Hub, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "answer", lambda call: Answer(200, b"<html>Sign in</html>"))
+    with pytest.raises(PublishError, match="does not answer like a Hub") as caught:
+        send(dataset)
+    assert "HF_ENDPOINT" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

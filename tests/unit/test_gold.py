@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,6 +62,16 @@ def test_a_gold_set_is_read_as_spreadsheets_and_pandas_write_it(tmp_path: Path) 
     text = "sep=;\nrepo;issue;comment_id;label\n o/r;1.0;11.0; Answers\n"
     gold = read_gold(gold_file(tmp_path, text))
     assert gold.labels == {("o/r", 1, 11): "answers"}
+
+
+def test_a_reader_may_be_a_number_and_is_somebody(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    row = {"repo": "o/r", "issue": 1, "comment_id": 11, "label": "not", "seed": 0, "sample": 9}
+    path.write_text(json.dumps(row | {"reader": 7}))
+    assert [each.reader for each in read_gold(path).judgments] == ["7"]
+    path.write_text(json.dumps(row | {"reader": None}))
+    with pytest.raises(UsageError, match="line 2, is no judgment"):
+        read_gold(path)
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model,task,points\na,b,1\n", "no known layout"),
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
+        ("model,task,score\na,t,N/A\n", r"Row 2 .* 'N/A' as its score\. Give a valid number\.?$"),
         ("model;task;score\na;t;0,81\n", "Row 2 .* has '0,81' as its score. Write .* with a point"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the .*, fold, seed of another"),
@@ -244,6 +245,18 @@ def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
     none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
     with pytest.raises(EvaluationError, match="no test row"):
         compared(write(tmp_path / "y.csv", none))
+
+
+@pytest.mark.parametrize("metric", ["mae", "RMSE", "error rate", "-mae"])
+def test_of_errors_the_lower_is_better(tmp_path: Path, metric: str) -> None:
+    sign = "-" if metric.startswith("-") else ""
+    lines = ["model,task,score"]
+    for at in range(8):
+        lines += [f"a,t{at},{sign}{2 + at / 10}", f"b,t{at},{sign}{3 + at / 9:.3f}"]
+    result = compared(write(tmp_path / "x.csv", "\n".join(lines)), metric=metric)
+    assert result.new_tasks is not None
+    assert result.new_tasks.decision("a", "b") == "better"
+    assert result.metric == f"-{metric.removeprefix('-')}"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.studio.answers import insert, new_export, read_export, sorting, stored_tasks
 from goldpan.annotation.studio.client import Server, StudioError, User
-from goldpan.annotation.studio.configuration import check, load, parse
+from goldpan.annotation.studio.configuration import check, complete, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
@@ -300,6 +300,13 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_told() -> None:
     with pytest.raises(UsageError, match="is not XML"):
         parse("mine", "<View>")
+    with pytest.raises(UsageError, match="is not XML"):
+        complete("mine", "<View>\x01<Definitions/></View>")
+    for xml in ("<Choices/>", "<TextArea/>"):
+        with pytest.raises(UsageError, match="mine has a question or a choice without name"):
+            parse("mine", f"<View>{xml}</View>")
+    with pytest.raises(UsageError, match="mine has a question or a choice without value"):
+        parse("mine", '<View><Choices name="type"><Choice>Bug</Choice></Choices></View>')
 
 
 @pytest.mark.parametrize("name", FORMS.names())

@@ -102,6 +102,21 @@ def test_a_sheet_may_begin_below_and_beside_its_corner(tmp_path: Path) -> None:
     assert list(table_rows(tmp_path / "toy.xlsx")) == [{"": None, "title": "a", "kind": "B"}]
 
 
+def test_the_rows_of_a_workbook_are_not_sought_in_a_chart(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+    from openpyxl.chart import BarChart, Reference  # type: ignore[import-untyped]
+
+    book = Workbook()
+    book.active.append(["kind"])
+    book.active.append(["B"])
+    chart = BarChart()
+    chart.add_data(Reference(book.active, min_col=1, min_row=1))
+    book.create_chartsheet("chart").add_chart(chart)
+    book.active = 1
+    book.save(tmp_path / "toy.xlsx")
+    assert list(table_rows(tmp_path / "toy.xlsx")) == [{"kind": "B"}]
+
+
 def test_a_date_beyond_all_calendars_is_told(tmp_path: Path) -> None:
     path = tmp_path / "toy.parquet"
     pq.write_table(pa.table({"at": pa.array([10**18], pa.timestamp("us"))}), path)
@@ -131,6 +146,11 @@ def test_a_spreadsheet_runs_no_text_of_a_table(tmp_path: Path) -> None:
         ("named.csv", '"a; b; c",kind\n1,x\n', [{"a; b; c": "1", "kind": "x"}]),
         ("lines.json", '{"n": 1}\n\n{"n": 2}\n', [{"n": 1}, {"n": 2}]),
         ("array.jsonl", '\ufeff [{"n": 1},\n {"n": 2}]\n', [{"n": 1}, {"n": 2}]),
+        ("blanks.csv", 'title, kind\n"a, b", "x"\n', [{"title": "a, b", "kind": "x"}]),
+        ("indented.csv", "title,kind\n  a, x\n", [{"title": "  a", "kind": " x"}]),
+        ("cleared.csv", "title,kind\na,x\n,\n,\n", [{"title": "a", "kind": "x"}]),
+        ("named.json", '{"7": {"n": 1}, "9": {"n": 2}}', [{"n": 1}, {"n": 2}]),
+        ("sparse.jsonl", '{"n": 1}\n{"m": 2}\n', [{"n": 1, "m": None}, {"n": None, "m": 2}]),
         ("long.jsonl", f'{{"n": {10**30 + 7}}}\n', [{"n": 10**30 + 7}]),
         ("long.json", f'[{{"n": {10**30 + 7}}}]', [{"n": 10**30 + 7}]),
     ],

@@ -259,7 +259,8 @@ def _item(path: Path, line: int, row: Mapping[str, Any], kind: GoldKind) -> Item
 def _judgments(path: Path, rows: Sequence[Mapping[str, Any]], kind: GoldKind) -> list[RowJudgment]:
     found: list[RowJudgment] = []
     for line, row in enumerate(rows, 2):
-        item, reader, label = _item(path, line, row, kind), row["reader"], row["label"]
+        item, label = _item(path, line, row, kind), row["label"]
+        reader = str(row["reader"] or "")
         note, dataset, stratum = (row.get(name) or "" for name in ("note", "dataset", "stratum"))
         try:
             numbers = int(row["seed"]), int(row["sample"]), int(row.get("stratum_rows") or 0)

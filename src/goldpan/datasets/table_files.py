@@ -91,10 +91,8 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
         if not isinstance(value, dict) or name not in value:
             raise FieldError(name, "is missing")
         value = value[name]
-    elif isinstance(value, dict) and all(
-        isinstance(row, dict) and key in row.values() for key, row in value.items()
-    ):
-        value = list(value.values())
+    elif isinstance(value, dict) and value and all(isinstance(row, dict) for row in value.values()):
+        value = list(value.values())  # rows by their names
     if not isinstance(value, list):
         raise FieldError(name, "is not an array")
     return value
@@ -138,9 +136,8 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 with open_bytes(path) as file:
                     is_array = _is_array(file, form)
                     file.seek(0)
-                    elements = enumerate(read_array(file)) if is_array else ()
-                    yield from _objects((f"[{number}]", value) for number, value in elements)
-                    yield from _objects(_lines_of_json(file))
+                    values = enumerate(read_array(file)) if is_array else _lines_of_json(file)
+                    yield from _aligned(_objects(values, "[{}]" if is_array else "line {}"))
             case "parquet":
                 plain = path.suffix.lower() == ".parquet"
                 with pq.ParquetFile(path if plain else _whole(path)) as table:
@@ -148,7 +145,7 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                     for batch in table.iter_batches(_BATCH):
                         yield from batch.to_pylist()
             case "xlsx" | "xls":
-                rows = (cells for cells in _sheet(path, form) if any(map(_is_filled, cells)))
+                rows = (cells for cells in _sheet(path, form) if {*cells} - {None, ""})
                 names = _column_names(next(rows, ()), path)
                 for cells in rows:
                     yield dict(zip(names, cells, strict=False))
@@ -166,7 +163,7 @@ def _is_array(file: IO[bytes], form: str) -> bool:
     return start.startswith(b"[") or (form == "json" and sum(1 for _ in rows) < 2)
 
 
-def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
+def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             line = line.removeprefix(codecs.BOM_UTF8)
@@ -175,7 +172,7 @@ def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
             except json.JSONDecodeError as error:
                 problem = f"{error.msg}, column {error.colno}"
                 raise FieldError(f"line {number}", problem) from None
-            yield f"line {number}", value
+            yield number, value
 
 
 def _parsed(text: bytes) -> Any:
@@ -203,10 +200,18 @@ def _plain(value: dict[str, Any]) -> Any:
     return inner if len(value) == 1 and name in _MONGO else value
 
 
-def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:
-    for place, value in values:
+def _aligned(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield rows, the first of which have the columns of each other: writers leave out nulls."""
+    first = list(islice(rows, _BATCH))
+    nulls = dict.fromkeys(chain.from_iterable(first))
+    yield from ({**nulls, **row} for row in first)
+    yield from rows
+
+
+def _objects(values: Iterable[tuple[int, object]], place: str) -> Iterator[dict[str, Any]]:
+    for number, value in values:
         if not isinstance(value, dict):
-            raise FieldError(place, "is not an object")
+            raise FieldError(place.format(number), "is not an object")
         yield value
 
 
@@ -268,7 +273,8 @@ def _separated(
 ) -> Iterator[dict[str, Any]]:
     """Yield rows; without a delimiter, it is what the first line has most: , ; | or a tab.
 
-    Excel's line ``sep=;`` names it, and lines before the first with names may be blank.
+    Excel's line ``sep=;`` names it, and lines before the first with names may be blank. Blanks
+    behind it belong to no field where the first line has them too.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     header, skipped = next(lines, ""), 0
@@ -276,13 +282,15 @@ def _separated(
         declared = _SEPARATOR.fullmatch(header.rstrip())
         delimiter = declared[1] if declared else delimiter
         header, skipped = next(lines, ""), skipped + 1
-    delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", header).count)
+    plain = _QUOTED.sub("", header)
+    delimiter = delimiter or max(",;\t|", key=plain.count)
+    has_blanks = 0 < plain.count(delimiter) == plain.count(f"{delimiter} ")
     every = (line.replace("\0", "") for line in chain([header], lines))
-    rows = csv.reader(every, delimiter=delimiter, strict=True)
+    rows = csv.reader(every, delimiter=delimiter, strict=True, skipinitialspace=has_blanks)
     remedy = "Fetch the file again, or correct that line"
     try:
         names = _column_names(next(rows, ()), path)
-        for row in filter(None, rows):
+        for row in filter(any, rows):
             more = len(row) - len(names)
             if more > 0 and unquoted in names:
                 at = names.index(unquoted)
@@ -318,15 +326,12 @@ def _sheet(path: Path, form: str) -> Iterator[Sequence[Any]]:
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
 
 
-def _is_filled(cell: object) -> bool:
-    return cell not in (None, "")
-
-
 def _xlsx_rows(openpyxl: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:
     with contextlib.closing(
         openpyxl.load_workbook(content, read_only=True, data_only=True)
     ) as book:
-        yield from book.active.iter_rows(values_only=True)
+        sheet = book.active if book.active in book.worksheets else book.worksheets[0]
+        yield from sheet.iter_rows(values_only=True)
 
 
 def _xls_rows(xlrd: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:

@@ -136,8 +136,9 @@ def read_patches(path: Path) -> dict[str, str | None]:
         raise UsageError(f"There is no file {path}", _REMEDY)
     for number, row in enumerate(table_rows(path), 1):
         name = next((row[key] for key in _IDS if isinstance(row.get(key), str)), None)
-        answer = next((row[key] for key in _ANSWERS if key in row), ())
-        if name is None or not (answer is None or isinstance(answer, str)):
+        answers = [row[key] for key in _ANSWERS if key in row]
+        answer = next((answer for answer in answers if answer is not None), None)
+        if name is None or not answers or not isinstance(answer, str | None):
             raise EvaluationError(f"{path}:{number} names no instance, or no patch", _REMEDY)
         if name in patches:
             raise EvaluationError(

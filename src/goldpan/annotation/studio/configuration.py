@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -71,7 +71,7 @@ def load(name: str, file: Path | None = None) -> Configuration:
 def complete(name: str, xml: str) -> Configuration:
     """Return a configuration with the style and the definitions of choices put in."""
     style = _FOLDER.joinpath("style.css").read_text(encoding="utf-8")
-    xml = xml.replace("<Style/>", f"<Style>\n{style}</Style>")
+    xml = parse(name, xml).xml.replace("<Style/>", f"<Style>\n{style}</Style>")
     return parse(name, xml.replace("<Definitions/>", _definitions(xml)))
 
 
@@ -84,27 +84,33 @@ def _definitions(xml: str) -> str:
 
 
 def parse(name: str, xml: str) -> Configuration:
-    """Return the configuration in an XML text; raises `UsageError` for invalid XML."""
+    """Return the configuration in an XML text; raises `UsageError` for one that is invalid."""
     try:
         root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
+        questions = tuple(_questions(root))
     except ET.ParseError as error:
         raise UsageError(f"The configuration {name} is not XML ({error})", "Correct it") from None
-    questions = []
+    except KeyError as error:
+        problem = f"The configuration {name} has a question or a choice without {error.args[0]}"
+        raise UsageError(problem, "Add it") from None
+    panels = tuple(
+        node.attrib["value"].removeprefix("$")
+        for node in root.iter("HyperText")
+        if node.get("value")
+    )
+    return Configuration(name, xml, questions, panels)
+
+
+def _questions(root: ET.Element) -> Iterator[Question]:
     for node in root.iter():
         if node.tag == "Choices":
             choices = [choice.attrib for choice in node.iter("Choice")]
             labels = {choice.get("alias") or choice["value"]: choice["value"] for choice in choices}
             multiple, required = node.get("choice") == "multiple", node.get("required") == "true"
             words = node.get("requiredMessage")
-            questions.append(Question(node.attrib["name"], words, labels, required, multiple))
+            yield Question(node.attrib["name"], words, labels, required, multiple)
         elif node.tag == "TextArea":
-            questions.append(Question(node.attrib["name"], node.get("placeholder"), {}))
-    panels = tuple(
-        node.attrib["value"].removeprefix("$")
-        for node in root.iter("HyperText")
-        if node.get("value")
-    )
-    return Configuration(name, xml, tuple(questions), panels)
+            yield Question(node.attrib["name"], node.get("placeholder"), {})
 
 
 def check_form(configuration: Configuration) -> None:

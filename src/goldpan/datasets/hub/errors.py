@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from json import JSONDecodeError
 from urllib.parse import urlsplit
 
 import httpx2
@@ -53,7 +54,7 @@ def explained(call: HubCall, doing: str, again: str = _AGAIN) -> Iterator[None]:
         raise PublishError("HF_HUB_OFFLINE keeps Goldpan from the Hub", "Unset it") from None
     except httpx2.TransportError as error:
         raise _cut(call, doing, error, again) from None
-    except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
+    except (httpx2.RequestError, JSONDecodeError, LookupError, TypeError, AttributeError) as error:
         message = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
         raise PublishError(
             f"{call.host} does not answer like a Hub while {doing} ({message})",

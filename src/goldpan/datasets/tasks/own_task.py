@@ -94,8 +94,8 @@ def _number_the_rows(counts: Counter[str]) -> bool:
 
 
 def _folded(label: str) -> str:
-    """Return a label without what people write now one way and now the other: case and blanks."""
-    return "".join(label.casefold().replace("-", " ").replace("_", " ").split())
+    """Return a label without what people write now one way and now the other, such as case."""
+    return re.sub(r"(?<=[\w\s])[-_]|\s", "", label.casefold()).removesuffix(".0")
 
 
 def _shown(label: str) -> str:
@@ -198,6 +198,9 @@ def _read(
                     f"{', '.join(map(repr, row))}"
                 )
                 return
+            if nested := [name for name in text if isinstance(row.get(name), list | dict)]:
+                yield f"{path}, row {number:,}: {nested[0]!r} holds a list or an object, no text"
+                return
             place = f"{number:,}" if files == 1 else f"{path.name}:{number}"
             joined = "\n".join(cell_text(row.get(name)) for name in text)
             digest = copies_of(joined) if joined.strip() else ""
@@ -218,6 +221,12 @@ def _label_problems(values: Counter[str], kind: TaskType, label: str) -> Iterato
         yield (
             f"{label} holds lists, such as {lists[0][:40]!r}: several labels a row need a task's "
             'file with type = "multi-label"'
+        )
+    elif kind == "multi-class" and _type([v.replace(",", "") for v in values]) == "regression":
+        number = next(value for value in values if "," in value)
+        yield (
+            f"{label} holds numbers with commas, such as {number!r}: decimals have a point, and "
+            "thousands no mark"
         )
     elif kind == "multi-class" and len(values) > min(_MOST_LABELS, rows // 2):
         few = ", ".join(repr(value[:40]) for value, _ in values.most_common(3))

@@ -24,7 +24,7 @@ from goldpan.evaluation.compare.question import (
     on_one_split,
     systems_of,
 )
-from goldpan.evaluation.compare.score_files import Key, ScoreFile, Truth, check_range
+from goldpan.evaluation.compare.score_files import Key, ScoreFile, Truth, check_range, is_error
 from goldpan.evaluation.compare.scores import TaskEvidence, check_settings, score_matrix
 from goldpan.evaluation.metrics.classification import label_metric
 from goldpan.evaluation.metrics.estimate import Metric, Scores
@@ -313,7 +313,13 @@ def _plain(key: Key, values: Mapping[str, float | None]) -> Scores:
         resamples=0,
         seed=key.seed,
         metrics=tuple(
-            Metric(name, value, None, "it would divide by zero" if value is None else "")
+            Metric(
+                name,
+                value,
+                None,
+                "it would divide by zero" if value is None else "",
+                higher_is_better=not is_error(name),
+            )
             for name, value in values.items()
         ),
     )

@@ -141,11 +141,24 @@ _SHARES = {"accuracy", "auc", "auprc", "auroc", "f", "f1", "f2", "jaccard", "pre
 _SHARES |= {"sensitivity", "specificity"}
 _CORRELATIONS = {"kappa", "mcc"}
 """Words that name metrics from 0 to 1, and from -1 to 1."""
+_ERRORS = {"cer", "error", "loss", "mae", "mape", "mse", "perplexity", "rmse", "smape", "wer"}
+_TURNED = {"1", "neg", "negative", "score"} | _SHARES | _CORRELATIONS
+"""Words that name errors, and those beside which they do not."""
+
+
+def is_error(metric: str) -> bool:
+    """Return whether a metric's name says that less of it is better."""
+    words = _words(metric)
+    return not words.isdisjoint(_ERRORS) and words.isdisjoint(_TURNED) and metric[:1] != "-"
+
+
+def _words(metric: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", metric.lower()))
 
 
 def check_range(file: ScoreFile, metric: str) -> None:
     """Raise `EvaluationError` for a score that no metric of that name can have."""
-    words = set(re.split(r"[^a-z0-9]+", metric.lower()))
+    words = _words(metric)
     if metric.startswith("-") or not words & (_SHARES | _CORRELATIONS):
         return
     lowest = -1 if words & _CORRELATIONS else 0
@@ -227,7 +240,7 @@ def _checked(kind: type[_Row], place: str, values: Mapping[str, Any]) -> _Row:
             f"{place} has {value!r} as its {name}",
             "Write decimals with a point"
             if decimal
-            else first["msg"].replace("Input should be", "Give", 1),
+            else first["msg"].replace("Input should be", "Give", 1).partition(", unable")[0],
         ) from None
 
 
