@@ -149,7 +149,7 @@ def test_a_spreadsheet_runs_no_text_of_a_table(tmp_path: Path) -> None:
         ("blanks.csv", 'title, kind\n"a, b", "x"\n', [{"title": "a, b", "kind": "x"}]),
         ("indented.csv", "title,kind\n  a, x\n", [{"title": "  a", "kind": " x"}]),
         ("cleared.csv", "title,kind\na,x\n,\n,\n", [{"title": "a", "kind": "x"}]),
-        ("named.json", '{"7": {"n": 1}, "9": {"n": 2}}', [{"n": 1}, {"n": 2}]),
+        ("named.json", '{"a": {"id": "a"}, "b": {"id": "b"}}', [{"id": "a"}, {"id": "b"}]),
         ("sparse.jsonl", '{"n": 1}\n{"m": 2}\n', [{"n": 1, "m": None}, {"n": None, "m": 2}]),
         ("long.jsonl", f'{{"n": {10**30 + 7}}}\n', [{"n": 10**30 + 7}]),
         ("long.json", f'[{{"n": {10**30 + 7}}}]', [{"n": 10**30 + 7}]),

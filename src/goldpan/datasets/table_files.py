@@ -91,8 +91,10 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
         if not isinstance(value, dict) or name not in value:
             raise FieldError(name, "is missing")
         value = value[name]
-    elif isinstance(value, dict) and value and all(isinstance(row, dict) for row in value.values()):
-        value = list(value.values())  # rows by their names
+    elif isinstance(value, dict) and all(
+        isinstance(row, dict) and key in row.values() for key, row in value.items()
+    ):
+        value = list(value.values())  # rows by the names that they hold
     if not isinstance(value, list):
         raise FieldError(name, "is not an array")
     return value
