@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from goldpan.annotation.review.run import run_review
 from goldpan.evaluation.model import UnansweredError
 from goldpan.llm.exchange import (
     EndpointError,
@@ -20,9 +21,20 @@ from goldpan.llm.exchange import (
     unsupported,
 )
 from tests.local_server import Answer
+from tests.mining import Notes
 from tests.openai_server import CUT, KEY, Body, OpenAIServer, Said, answer
 from tests.prompting import answers, ask, issues
-from tests.reviewing import QUOTE, keeps, prompt_text, review, rows, workspace
+from tests.reviewing import (
+    QUOTE,
+    REPO,
+    keeps,
+    profile,
+    prompt_text,
+    review,
+    rows,
+    settings,
+    workspace,
+)
 
 LONG = "The pump leaks at the seam when it rains.\n" * 400
 
@@ -344,6 +356,21 @@ def test_a_reply_that_llama_cpp_calls_broken_is_malformed_and_not_asked_for_agai
         assert asked == 4, "once more, with what was wrong"
         assert review(lab, server, retries=0).sent == 0
         assert len(server.chats) == asked
+
+
+def test_progress_counts_what_is_asked_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldpan.core.terminal._SECONDS_BETWEEN_LINES", 0)
+    lab, notes = workspace(tmp_path, 3, issue1=f"A broken pump. {QUOTE}"), Notes()
+
+    def model(body: Body) -> Said | Answer:
+        return Said("no verdict") if "A broken pump" in prompt_text(body) else kept(body)
+
+    with OpenAIServer(model) as server:
+        run_review(lab, [REPO], profile(lab), settings(server), notes)
+    progress = [line for line in notes.lines if line.startswith("requests: ")]
+    assert progress[-1] == "requests: 4 of 4"
 
 
 def test_an_endpoint_that_counts_no_tokens_is_told(tmp_path: Path) -> None:

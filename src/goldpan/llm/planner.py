@@ -144,7 +144,9 @@ class Planner(Generic[ShownT, AnswerT]):
             sender = batcher if settings.batch else Asker(*rest)
             while True:
                 before = sender.sent
-                ready = batcher.take_up({request.key for request in self._open()})
+                keys = {request.key for request in self._open()}
+                task.extend(max(0, task.done + len(keys) - task.total))  # what is asked once more
+                ready = batcher.take_up(keys)
                 enough = ready and sender.ask(self._open())
                 # What a batch really cost may leave room for another one.
                 if sender.sent == before or not (enough or (settings.batch and settings.wait)):
