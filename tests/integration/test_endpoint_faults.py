@@ -20,21 +20,12 @@ from goldpan.llm.exchange import (
     understand,
     unsupported,
 )
+from tests.filtering import REPO
 from tests.local_server import Answer
 from tests.mining import Notes
 from tests.openai_server import CUT, KEY, Body, OpenAIServer, Said, answer
 from tests.prompting import answers, ask, issues
-from tests.reviewing import (
-    QUOTE,
-    REPO,
-    keeps,
-    profile,
-    prompt_text,
-    review,
-    rows,
-    settings,
-    workspace,
-)
+from tests.reviewing import QUOTE, keeps, profile, prompt_text, review, rows, settings, workspace
 
 LONG = "The pump leaks at the seam when it rains.\n" * 400
 

@@ -23,7 +23,7 @@ from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.score import InvalidAnswer
 from goldpan.llm.budget import RequestEstimate
 from goldpan.renderers.evaluation import overview
-from tests.evaluating import rows
+from tests.evaluating import ran, rows, rows_of
 from tests.openai_server import CUT, KEY, Body, Fault, Model, OpenAIServer, Said
 from tests.places import ROOT, files_below
 from tests.program import start
@@ -221,6 +221,12 @@ def test_people_are_told_that_all_answers_are_one_label(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         done = ask(tmp_path, issues(), server)
     assert "All 6 valid answers are bug" in list(overview([done]))
+
+
+def test_people_are_told_that_no_answer_names_a_label(tmp_path: Path) -> None:
+    texts: list[tuple[str, list[str]]] = [(f"gravel {at}", []) for at in range(40)]
+    done = ran(tmp_path, rows_of("comment_type_python", texts, 30), "tfidf-svm")
+    assert "No answer names a label" in list(overview([done]))
 
 
 def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(

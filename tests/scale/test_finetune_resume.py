@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.tasks.registry import find_task
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson, unchosen
 from tests.places import ROOT
@@ -215,6 +216,17 @@ def test_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
     last = max(number for number, value in enumerate(values) if value == max(values))
     assert facts["best_step"] == facts["scores"][last][0]
     assert len(values) - 1 - values.index(max(values)) == 2
+
+
+def test_waiting_begins_with_the_first_label_that_is_given(tmp_path: Path) -> None:
+    """Of several labels that few rows have, none reaches 0.5 at first, and the score stays 0."""
+    task = find_task("comment_type_java")
+    pairs = [("fast", [task.label_names[0]]), *[("gravel", [])] * 3] * 8
+    settings = {"epochs": 10, "evaluations": 10, "patience": 1, "learning_rate": 3e-3}
+    facts = fit("bert", lesson(task, rows(task, pairs), tmp_path), **settings).facts
+    assert {score for _, score in facts["scores"]} == {0.0}
+    assert not facts["stopped_early"]
+    assert facts["best_step"] == facts["planned_steps"]
 
 
 def test_without_validation_the_last_weights_are_kept(tmp_path: Path) -> None:

@@ -117,9 +117,12 @@ def _cautions(record: RunRecord) -> Iterator[str]:
 
 def _caution_of_one_answer(record: RunRecord) -> str:
     """Return that a model tells no labels apart; empty where it does, and of the baseline."""
-    confusion = record.scores.confusion
-    if confusion is None or record.model == "majority":
+    if record.model == "majority":
         return ""
+    confusion, several = record.scores.confusion, record.scores.label_confusions
+    if confusion is None:
+        names_none = bool(several) and not any(each.tp + each.fp for each in several)
+        return "No answer names a label" if names_none else ""
     columns = map(sum, zip(*confusion.counts, strict=True))  # the last one of invalid answers
     answered = {label: rows for label, rows in zip(confusion.labels, columns, strict=False) if rows}
     if len(answered) != 1 or sum(any(row) for row in confusion.counts) == 1:

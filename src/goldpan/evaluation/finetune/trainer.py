@@ -53,6 +53,7 @@ _torch = load("torch")
 _transformers = load("transformers")
 _Trainer: Any = _transformers.Trainer
 _TrainerCallback: Any = _transformers.TrainerCallback
+_EarlyStoppingCallback: Any = _transformers.EarlyStoppingCallback
 
 _LATER, _SAME = 1e-13, 1e-7
 """What a step adds to its score, and the difference of scores that counts."""
@@ -183,8 +184,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
             ) from None
         self.remove_callback(_transformers.PrinterCallback)
         if self.args.eval_strategy != "no":
-            stopping = _transformers.EarlyStoppingCallback(job.settings.patience, _SAME)
-            self.add_callback(stopping)
+            self.add_callback(_EarlyStopping(job.settings.patience, _SAME))
 
     def learn(self, checkpoint: Path | None, progress: ProgressTask) -> None:
         """Take all steps that are left, and write the facts of the training."""
@@ -257,7 +257,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
     def _was_last(self, checkpoint: Path) -> bool:
         """Return whether the training was over when it was written; takes over its state then."""
         state = _transformers.TrainerState.load_from_json(str(checkpoint / STATE))
-        waited = state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
+        waited = state.stateful_callbacks.get(_EarlyStopping.__name__, {}).get("attributes", {})
         patient = waited.get("early_stopping_patience_counter", 0) < self.job.settings.patience
         if patient and state.global_step < self.steps:
             return False
@@ -293,6 +293,14 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
             ),
             "learned": f"{CHECKPOINTS}/checkpoint-{best}",
         }
+
+
+class _EarlyStopping(_EarlyStoppingCallback):  # type: ignore[misc]
+    """Waits for a better score only once there is one: rare labels are given late."""
+
+    def check_metric_value(self, args: Any, state: Any, control: Any, metric_value: float) -> None:
+        if abs(metric_value) > _SAME:
+            super().check_metric_value(args, state, control, metric_value)
 
 
 class _Steps(_TrainerCallback):  # type: ignore[misc]
