@@ -10,14 +10,22 @@ import orjson
 
 
 def read_json(text: bytes) -> Any:
-    """Return what stands in JSON, None where it is none.
+    """Return what stands in JSON, None where it is none or is nested more than 254 deep.
 
     It may hold half a character, as where a token was cut, or a number that is none.
     """
     try:
-        return orjson.loads(text)
+        found = orjson.loads(text)
     except orjson.JSONDecodeError:
-        pass
+        found = _mended(text)
+    try:
+        orjson.dumps(found)  # what is nested deeper than orjson writes
+    except orjson.JSONEncodeError:
+        return None
+    return found
+
+
+def _mended(text: bytes) -> Any:
     try:
         found = json.loads(
             text.decode("utf-8-sig", "replace"), strict=False, parse_constant=lambda _: None
