@@ -347,7 +347,7 @@ def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
         planned = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True)
         done = run_review(lab, [REPO], profile(lab), options, QUIET)
         (body,) = server.chats
-    assert "2 subjects not sent, for people: no-diff\n1 request to send" in str(planned)
+    assert "2 subjects not sent, left to people: no-diff\n1 request to send" in str(planned)
     assert (done.keep, done.reasons) == ({"problem-solution": 1}, {"no-diff": 2})
     seen = prompt_text(body)
     names = [line.split(" begin ")[1] for line in seen.split("\n") if " begin " in line]

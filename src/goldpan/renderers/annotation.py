@@ -138,7 +138,7 @@ def _planned(result: ReviewResult) -> Iterator[Piece]:
     for prompt, number in result.subjects.items():
         yield f"{prompt}: {count(number, 'subject')}"
     for reason, number in result.reasons.items():
-        yield f"  {count(number, 'subject')} not sent, for people: {reason}"
+        yield f"  {count(number, 'subject')} not sent, left to people: {reason}"
     yield from requests_and_cost(result.estimate, prices="[prices] in the settings file")
 
 
