@@ -130,6 +130,13 @@ TAKEN: dict[str, tuple[dict[str, bytes | str], str, dict[str, bytes | str]]] = {
         "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n é\n-1\n+è\n",
         {"f": b"\xe9\n\xe8\n"},
     ),
+    "colors": (
+        {"f.py": FILE},
+        "\x1b[1mdiff --git a/f.py b/f.py\x1b[m\n\x1b[1m--- a/f.py\x1b[m\n\x1b[1m+++ b/f.py\x1b[m\n"
+        "\x1b[36m@@ -1,3 +1,3 @@\x1b[m\n one\n\x1b[31m-two\x1b[m\n"
+        "\x1b[32m+\x1b[m\x1b[32mTWO\x1b[m\n three\n",
+        {**CHANGED},
+    ),
     "a list behind the fence": (
         {"f.py": FILE},
         f"So:\n```diff\n{PLAIN}```\n- I changed two\n",
@@ -226,6 +233,25 @@ def test_the_program_names_the_reason_and_the_line(tmp_path: Path) -> None:
     (tmp_path / "x.diff").write_text(PLAIN.replace("-1,3", "-1,4"))
     done = invoke("apply-edit", str(tmp_path / "x.diff"), "--root", str(tmp_path))
     assert "corrupt patch at line 8" in " ".join(done.output.split())
+    (tmp_path / "x.diff").write_text("--- a/f.py\n+++ b/f.py\n@@ -2 +2 @@\n-two\n+TWO\n")
+    done = invoke("apply-edit", str(tmp_path / "x.diff"), "--root", str(tmp_path))
+    assert "Its hunks have no lines of context" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        pytest.param(
+            f"--- a/f.py\n+++ b/f.py\n{HUNK}".replace("two", "\xe9").encode("latin-1"), id="latin-1"
+        ),
+        pytest.param(PLAIN.encode("utf-16"), id="as PowerShell redirects it"),
+    ],
+)
+def test_a_diff_is_read_in_the_bytes_that_it_has(tmp_path: Path, diff: bytes) -> None:
+    before = FILE.replace(b"two", b"\xe9") if b"\xe9" in diff else FILE
+    lay_out(tmp_path, {"f.py": before, "x.diff": diff})
+    assert invoke("apply-edit", str(tmp_path / "x.diff"), "--root", str(tmp_path)).exit_code == 0
+    assert files(tmp_path)["f.py"] == CHANGED["f.py"]
 
 
 def test_an_answer_may_be_a_diff_and_goes_or_is_emptied() -> None:

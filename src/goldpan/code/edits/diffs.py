@@ -34,6 +34,9 @@ from goldpan.git.objects import Encoding, encodings, line_ends
 from goldpan.git.trees import SYMLINK
 
 _DIFF = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ )", re.M)
+_COLORED = re.compile(r"^\x1b\[[\d;]*m(?:diff --git |--- )", re.M)
+_COLOR = re.compile(r"\x1b\[[\d;]*[mK]")
+_CONTEXT = re.compile(r"^(?: |\r?$)", re.M)
 _ENDS = {"crlf": "\r\n", "cr": "\r"}
 _MARK = "\ufeff"
 """The byte-order mark, which some diffs of a file have and some have not."""
@@ -41,12 +44,17 @@ _MARK = "\ufeff"
 
 def is_unified(patch: str) -> bool:
     """Return whether a text is a unified diff, or holds one after some prose."""
-    return _DIFF.search(patch.replace("\r\n", "\n")) is not None
+    return _DIFF.search(_plain(patch).replace("\r\n", "\n")) is not None
+
+
+def _plain(patch: str) -> str:
+    """Return a diff without the colors that `git diff --color` gives it."""
+    return _COLOR.sub("", patch) if _COLORED.search(patch) else patch
 
 
 def as_diff(patch: str, *options: str) -> Diff:
     """Return a text as a diff; raises `DiffError` where git cannot read it."""
-    text = patch if patch.endswith("\n") else f"{patch}\n"
+    text = _plain(patch if patch.endswith("\n") else f"{patch}\n")
     if all(line.endswith("\r") for line in text.split("\n")[:-1]):
         text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
     return read_diff(text.encode("utf-8", "surrogateescape"), *options)
@@ -81,7 +89,10 @@ def change_files(
         if isinstance(error, MalformedDiffError):
             raise MalformedError(error.problem, error.remedy) from None
         kind = NoMatchError if error.unfit else FileError
-        raise kind(error.problem, error.remedy) from None
+        remedy = error.remedy
+        if error.unfit and not _CONTEXT.search(patch.rstrip("\r\n")):
+            remedy = "Its hunks have no lines of context: make it with git diff -U3"
+        raise kind(error.problem, remedy) from None
 
 
 def _change(

@@ -57,7 +57,7 @@ def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) 
     """Apply the patch in a file; see `apply_patch_files`."""
     refuse_empty(patch, "Give text with SEARCH/REPLACE blocks, or a unified diff")
     try:
-        text = patch.read_bytes().decode("utf-8-sig")
+        data = patch.read_bytes()
     except FileNotFoundError:
         raise UsageError(
             f"There is no file {patch}", "Name a file with SEARCH/REPLACE blocks or a diff"
@@ -66,8 +66,11 @@ def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) 
         raise FileError(
             f"{patch} cannot be read: {error.strerror}", "Name a file with SEARCH/REPLACE blocks"
         ) from None
-    except UnicodeDecodeError:
-        raise FileError(f"{patch} is not UTF-8 text", "Save the patch as UTF-8") from None
+    encoding = next(iter(encodings(data)), "latin-1")
+    if encoding != "latin-1":
+        text = data.decode(encoding).removeprefix("\ufeff")
+    elif not is_unified(text := data.decode("utf-8", "surrogateescape")):
+        raise FileError(f"{patch} is not UTF-8 text", "Save the patch as UTF-8")
     return apply_patch_files(text, root, write=write, lenient=lenient)
 
 
