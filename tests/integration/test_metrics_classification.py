@@ -246,6 +246,14 @@ def test_the_two_readings_of_tags() -> None:
     assert entities(tags, strict=True) == {Entity("os", 3, 4), Entity("app", 5, 6)}
 
 
+@pytest.mark.parametrize("whole, last", ["SE", "UL"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_tags_may_say_where_an_entity_ends(whole: str, last: str, strict: bool) -> None:
+    tags = [f"{whole}-app", f"{whole}-app", "B-os", "I-os", f"{last}-os", "B-os", f"{last}-os"]
+    found = {Entity("app", 0, 1), Entity("app", 1, 2), Entity("os", 2, 5), Entity("os", 5, 7)}
+    assert entities(tags, strict=strict) == found
+
+
 # Precision, recall and F1 as seqeval 1.2.2 has them by default, then in its mode strict with IOB2,
 # then its accuracy; a letter is a tag, and sentences are apart. (seqeval comes as source alone.)
 LETTERS = {"A": "B-app", "a": "I-app", "S": "B-os", "s": "I-os", "O": "O"}

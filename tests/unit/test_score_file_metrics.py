@@ -128,8 +128,9 @@ def test_a_project_is_scored_on_its_own_labels(tmp_path: Path) -> None:
 
 
 def test_the_answers_say_which_metric_fits(tmp_path: Path) -> None:
-    tagged = answered([["O", "B-x"]] * 6, a=[["O", "B-x"]] * 6, b=[["O", "O"]] * 6)
-    assert compared(tmp_path / "ner.json", tagged).metric == "seqeval_f1"
+    for tag in ("B-x", "S-x", "U-x"):
+        tagged = answered([["O", tag]] * 6, a=[["O", tag]] * 6, b=[["O", "O"]] * 6)
+        assert compared(tmp_path / "ner.json", tagged).metric == "seqeval_f1"
     many = [f"text {at}" for at in range(30)]
     with pytest.raises(EvaluationError, match=r"hardly labels.* Name the metric"):
         compared(tmp_path / "text.json", answered(many, a=many, b=many))

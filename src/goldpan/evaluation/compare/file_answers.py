@@ -34,6 +34,7 @@ from goldpan.evaluation.compare.evidence import (
 from goldpan.evaluation.compare.score_files import Key, Prediction, ScoreFile, Truth
 from goldpan.evaluation.compare.scores import TaskEvidence
 from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.metrics.words_and_numbers import TAG
 from goldpan.evaluation.score import metric_names, predictions_schema, score
 
 Runs = Mapping[tuple[str, str], Sequence[Key]]
@@ -147,7 +148,7 @@ def _metric(
     types = _TYPES[lists]
     if not metric:
         words = {word for row in rows if isinstance(row.truth, tuple) for word in row.truth}
-        if words and all(word == "O" or word[:2] in ("B-", "I-") for word in words):
+        if words and all(map(TAG.fullmatch, words)):
             return "seqeval_f1", "ner"
         if (
             not lists

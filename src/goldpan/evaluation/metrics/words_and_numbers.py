@@ -2,12 +2,14 @@
 
 seqeval reads tags in two ways, and results differ. By default an I- that follows no entity of its
 type begins one. Strictly (IOB2) only B- does, and an I- that follows no entity of its type is none.
+In IOBES and BILOU, S- and U- are whole entities, and E- and L- end one.
 SELU's section on metrics speaks of tokens instead (Equation 3): `token_micro_f1`.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +26,9 @@ from goldpan.evaluation.metrics.estimate import (
 )
 
 _OUTSIDE = "O"
+_WHOLE, _LAST = ("S", "U"), ("E", "L")
+TAG = re.compile(r"O|[BIESLU]-.+")
+"""The tag of a word."""
 
 
 class Entity(NamedTuple):
@@ -41,13 +46,15 @@ def entities(tags: Sequence[str], *, strict: bool = False) -> frozenset[Entity]:
     start = 0
     for index, tag in enumerate([*tags, _OUTSIDE]):
         prefix, _, name = tag.partition("-")
-        inside = prefix == "I" and open_type == name
-        if inside:
-            continue
-        if open_type is not None:
-            spans.append(Entity(open_type, start, index))
-        begins = prefix == "B" or (prefix == "I" and not strict)
-        open_type, start = (name, index) if begins else (None, index)
+        goes_on = prefix in ("I", *_LAST)
+        if not (goes_on and open_type == name):
+            if open_type is not None:
+                spans.append(Entity(open_type, start, index))
+            begins = prefix in ("B", *_WHOLE) or (goes_on and not strict)
+            open_type, start = (name, index) if begins else (None, index)
+        if open_type is not None and prefix in (*_LAST, *_WHOLE):
+            spans.append(Entity(open_type, start, index + 1))
+            open_type = None
     return frozenset(spans)
 
 
