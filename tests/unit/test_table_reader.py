@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.table_files import stem_of, table_rows
@@ -58,6 +60,8 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "toy.csv.gz": lambda path: path.write_bytes(gzip.compress(CSV.encode())),
     "toy.tar.gz": write_tar,
     "toy.csv.xz": lambda path: path.write_bytes(lzma.compress(CSV.encode())),
+    "toy.csv.bz2": lambda path: path.write_bytes(bz2.compress(CSV.encode())),
+    "toy.csv.zst": lambda path: path.write_bytes(zstandard.compress(CSV.encode())),
     "toy.TAR.GZ": write_tar,
     "toy.tar.csv": lambda path: path.write_text(CSV, encoding="utf-8"),
     "toy.jsonl": lambda path: path.write_text(
@@ -273,7 +277,17 @@ def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, proble
 
 
 @pytest.mark.parametrize(
-    "name", ["toy.csv.gz", "toy.csv.xz", "toy.tar.gz", "toy.parquet", "toy.parquet.gz", "toy.xlsx"]
+    "name",
+    [
+        "toy.csv.gz",
+        "toy.csv.xz",
+        "toy.csv.bz2",
+        "toy.csv.zst",
+        "toy.tar.gz",
+        "toy.parquet",
+        "toy.parquet.gz",
+        "toy.xlsx",
+    ],
 )
 def test_a_cut_file_is_told(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -297,7 +311,13 @@ def test_a_workbook_with_a_broken_sheet_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "stem"),
-    [("a.csv", "a"), ("a.v2.JSONL.GZ", "a.v2"), ("a.csv.tar.gz", "a"), ("a.arff", "a")],
+    [
+        ("a.csv", "a"),
+        ("a.v2.JSONL.GZ", "a.v2"),
+        ("a.csv.tar.gz", "a"),
+        ("a.csv.zst", "a"),
+        ("a.arff", "a"),
+    ],
 )
 def test_the_name_of_a_file_loses_its_endings(name: str, stem: str) -> None:
     assert stem_of(Path(name)) == stem

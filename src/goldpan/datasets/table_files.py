@@ -1,7 +1,7 @@
 """Tables in files: reads authors' CSV, Excel, JSON, JSON lines and Parquet, and writes such files.
 
-Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one,
-and memory follows the row, but for workbooks and JSON arrays, which are read whole.
+Files may be compressed, or be the first in a tar archive. Rows come one by one, and memory follows
+the row, but for workbooks and JSON arrays, which are read whole.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
-import gzip
 import io
 import json
 import lzma
@@ -17,10 +16,10 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import orjson
 import pyarrow as pa
@@ -32,6 +31,7 @@ from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import without_surrogates
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.core.storage.workspace import replacing_file
+from goldpan.core.unpacked import PACKED, unpacked
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -53,10 +53,10 @@ _BROKEN = (
 _LONG_INTEGER = re.compile(rb"\d{19}")
 _SEPARATOR, _QUOTED = re.compile(r'"?sep=(.)"?', re.I), re.compile(r'"[^"]*"')
 _MONGO = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal"}
-_OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
+FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz, .zst or .tar.gz"
+_PACKED = rf"(?:{'|'.join(map(re.escape, PACKED))})?\Z"
 _ENDINGS = re.compile(
-    r"(?:(?:\.(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet))?\.tar|\.[^.]*)?(?:\.gz|\.xz)?\Z", re.I
+    rf"(?:(?:\.(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet))?\.tar|\.[^.]*)?{_PACKED}", re.I
 )
 
 
@@ -101,7 +101,7 @@ def read_array(file: IO[bytes], name: str = "") -> list[Any]:
 
 
 def form_of(path: Path) -> str:
-    """Return how a file's name ends before .gz or .xz, without the dot, in lower case.
+    """Return how a file's name ends before .gz or the like, without the dot, in lower case.
 
     Of a tar archive, it is the form of the first file in it.
     """
@@ -113,7 +113,7 @@ def form_of(path: Path) -> str:
 
 
 def _packed_form(path: Path) -> str:
-    return path.name.lower().removesuffix(".gz").removesuffix(".xz").rpartition(".")[2]
+    return re.sub(_PACKED, "", path.name.lower()).rpartition(".")[2]
 
 
 def stem_of(path: Path) -> str:
@@ -137,7 +137,7 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
             case "json" | "jsonl" | "ndjson":
                 with open_bytes(path) as file:
                     is_array = _is_array(file, form)
-                    file.seek(0)
+                with open_bytes(path) as file:
                     values = enumerate(read_array(file)) if is_array else _lines_of_json(file)
                     yield from _aligned(_objects(values, "[{}]" if is_array else "line {}"))
             case "parquet":
@@ -157,10 +157,9 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
-def _is_array(file: IO[bytes], form: str) -> bool:
+def _is_array(file: io.BufferedReader, form: str) -> bool:
     """Return whether JSON is one array, or should be: people call lines .json and arrays .jsonl."""
-    start = file.read(_BATCH).removeprefix(codecs.BOM_UTF8).lstrip()
-    file.seek(0)
+    start = file.peek(_BATCH)[:_BATCH].removeprefix(codecs.BOM_UTF8).lstrip()
     rows = islice(filter(bytes.strip, file), 2)
     return start.startswith(b"[") or (form == "json" and sum(1 for _ in rows) < 2)
 
@@ -224,25 +223,23 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
     It is in UTF-8, or in UTF-16 where its mark says so, as what Excel calls Unicode text.
     """
     with _explained(path), open_bytes(path) as raw:
-        marked = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        raw.seek(0)
+        marked = raw.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         encoding = "utf-16" if marked else "utf-8-sig"
         with io.TextIOWrapper(raw, encoding=encoding, newline=newline) as lines:
             yield lines
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
     """Open a file, decompressed; of a tar archive, the first file in it."""
     if _packed_form(path) == "tar":
         with tarfile.open(path, "r:*") as archive:
             member = archive.extractfile(_first(archive, path))
             if member is not None:
-                yield member
+                yield cast("io.BufferedReader", member)
     else:
-        opener = _OPENERS.get(path.suffix.lower(), open)
-        with opener(path, "rb") as raw:
-            yield raw
+        with path.open("rb") as raw, unpacked(raw) as plain:
+            yield plain
 
 
 def _first(archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:

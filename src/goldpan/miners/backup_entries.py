@@ -11,23 +11,19 @@ comments. python-github-backup instead adds lists to the object that REST gives.
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
 import json
 import lzma
 import os
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-import zstandard
-
 from goldpan.core.errors import UsageError
+from goldpan.core.unpacked import STEP, unpacked
 from goldpan.miners.backup_shapes import About, about, named_shape, read_shape
 from goldpan.miners.replies import MALFORMED, parse_json
 
@@ -37,9 +33,7 @@ _TOO_LARGE = f"it is larger than {LARGEST_ENTRY >> 20} MB, too large for an entr
 _NAMED = 5  # files and entries that a message names
 _LONGEST = 300  # characters of the description of one of them
 
-_STEP = 1 << 20
 _SELDOM = 50  # lines: asking for a file's position takes as long as reading one
-_UNPACKING_MEMORY = 128 << 20  # what `xz -9` needs, twice
 _ONE = ".json"
 _NAMES = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|xz|bz2|zst))?$")
 _BETWEEN = re.compile("[ \t\r\n,\\[\\]\x1e]*")  # what stands between the objects of lists
@@ -144,7 +138,7 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
         name, where = _name_in_backup(path, backup.folder), ":1"
         bytes_read, others, count, holds_entries = before, Tally(), 0, False
         try:
-            with path.open("rb", _STEP) as opened:
+            with path.open("rb", STEP) as opened:
                 file = cast("io.BufferedReader", opened)
                 for count, (where, body) in enumerate(_texts(path, file), 1):
                     if count % _SELDOM == 1:
@@ -158,18 +152,12 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
                     else:
                         backup.unreadable.add(f"{name}{where}{found.reason}")
                 before += os.fstat(file.fileno()).st_size
-        except (
-            lzma.LZMAError,
-            EOFError,
-            zlib.error,
-            gzip.BadGzipFile,
-            zstandard.ZstdError,
-        ) as error:
-            problem = f"the file is cut off or not compressed as its name says ({error})"
-            backup.unreadable.add(f"{name}:{count + 1}: {problem}: copy it again")
-        except OSError as error:
-            reason = error.strerror or error
-            backup.unreadable.add(f"{name}: the file cannot be read: {reason}")
+        except (lzma.LZMAError, EOFError, OSError) as error:
+            if isinstance(error, OSError) and error.strerror:
+                backup.unreadable.add(f"{name}: the file cannot be read: {error.strerror}")
+            else:
+                problem = f"the file is cut off or not compressed as its name says ({error})"
+                backup.unreadable.add(f"{name}:{count + 1}: {problem}: copy it again")
         except ValueError as error:
             backup.unreadable.add(f"{name}{error}")
         if holds_entries:
@@ -190,7 +178,7 @@ def _texts(path: Path, file: io.BufferedReader) -> Iterator[tuple[str, bytes]]:
     Raises `ValueError` where the file can be read no further.
     """
     source = _plain(file)
-    head = source.peek(_STEP)
+    head = source.peek(STEP)
     if head[257:262] == b"ustar" or head[:4] == b"PK\3\4":
         raise ValueError(" is an archive of files: unpack it and name the folder")
     first, _, following = head.lstrip().partition(b"\n")
@@ -219,7 +207,7 @@ def _lines(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
             yield from ((f":{number}{where}", text) for where, text in nested)
         elif body := body.rstrip(b"\r\n"):
             yield f":{number}", body
-        while not line.endswith(b"\n") and (line := source.readline(_STEP)):
+        while not line.endswith(b"\n") and (line := source.readline(STEP)):
             pass
 
 
@@ -237,7 +225,7 @@ def _objects(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
         # Only what is closed by a brace is known to be at its end.
         if end == len(read) and (problem or at == end or read[at] not in "{"):
             length = end - at
-            block = source.read(max(_STEP, length)) if length <= LARGEST_ENTRY else b""
+            block = source.read(max(STEP, length)) if length <= LARGEST_ENTRY else b""
             if more := decode(block, not block):
                 read, at = read[at:] + more, 0
                 continue
@@ -261,23 +249,12 @@ def _is_json(text: bytes) -> bool:
 
 def _plain(file: io.BufferedReader) -> io.BufferedReader:
     """Return a file's text in UTF-8, unpacked."""
-    start = file.peek(6)[:6]
-    source: io.BufferedReader = file
-    if start.startswith(b"\x1f\x8b"):
-        source = io.BufferedReader(gzip.GzipFile(fileobj=file), _STEP)
-    elif start == b"\xfd7zXZ\0":
-        source = io.BufferedReader(_Xz(file), _STEP)
-    elif start.startswith(b"BZh"):
-        source = io.BufferedReader(bz2.BZ2File(file), _STEP)
-    elif start.startswith(zstandard.FRAME_HEADER):
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_UNPACKING_MEMORY)
-        stream = unpacker.stream_reader(file, read_across_frames=True, closefd=False)
-        source = io.BufferedReader(stream, _STEP)
+    source = unpacked(file)
     encoding = json.detect_encoding(source.peek(4)[:4])
     if encoding == "utf-8-sig":
         source.read(3)
     elif encoding != "utf-8":
-        source = io.BufferedReader(_Recoded(source, encoding), _STEP)
+        source = io.BufferedReader(_Recoded(source, encoding), STEP)
     return source
 
 
@@ -296,40 +273,6 @@ class _Recoded(io.RawIOBase):
         out = self._decode(block, not block).encode()
         buffer[: len(out)] = out
         return len(out)
-
-
-class _Xz(io.RawIOBase):
-    """Unpacks xz as `lzma.open` does, but never into more memory than a good file needs."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._unpacker: lzma.LZMADecompressor | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while True:
-            if self._unpacker is not None and not self._unpacker.eof:
-                packed = b"" if not self._unpacker.needs_input else self._file.read(_STEP)
-                if self._unpacker.needs_input and not packed:
-                    raise EOFError("it ends before the end of its data")
-            else:
-                packed = self._next_stream()
-                if not packed:
-                    return 0
-                self._unpacker = lzma.LZMADecompressor(memlimit=_UNPACKING_MEMORY)
-            out = self._unpacker.decompress(packed, max_length=len(buffer))
-            if out:
-                buffer[: len(out)] = out
-                return len(out)
-
-    def _next_stream(self) -> bytes:
-        """Return the first bytes of the next stream, behind zeros that fill up."""
-        packed = self._unpacker.unused_data if self._unpacker else b""
-        while not (packed := packed.lstrip(b"\0")) and (block := self._file.read(_STEP)):
-            packed = block
-        return packed
 
 
 class _Flaw(NamedTuple):

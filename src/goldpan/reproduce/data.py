@@ -16,6 +16,7 @@ import httpx
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import NAME_IN_JSON
 from goldpan.core.storage.workspace import make_directory, replacing_file
+from goldpan.core.unpacked import PACKED
 from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import SourceFile
 
@@ -23,7 +24,6 @@ State = Literal["as published", "differs", "not checked"]
 """State of the content: one that the recipe knows or not; `not checked` without a digest."""
 RAW = "https://raw.githubusercontent.com"
 LFS = "https://media.githubusercontent.com/media"
-_COMPRESSED = (".xz", ".gz")
 _BLOCK = 2**20
 _LARGEST = 4 * 2**30
 """Bytes of a file that is fetched."""
@@ -155,7 +155,7 @@ def _how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
 def _content(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, decompressed; raises `DatasetError` where it cannot be read."""
     try:
-        with open_bytes(path) if path.suffix in _COMPRESSED else path.open("rb") as content:
+        with open_bytes(path) if path.suffix in PACKED else path.open("rb") as content:
             yield content
     except (OSError, EOFError, ValueError) as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Download the file again") from None
@@ -186,7 +186,7 @@ def _check_columns(file: FoundFile) -> None:
 
 
 def _plain(path: str) -> str:
-    for ending in _COMPRESSED:
+    for ending in PACKED:
         path = path.removesuffix(ending)
     return path
 
