@@ -218,15 +218,21 @@ def test_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
     assert len(values) - 1 - values.index(max(values)) == 2
 
 
-def test_waiting_begins_with_the_first_label_that_is_given(tmp_path: Path) -> None:
-    """Of several labels that few rows have, none reaches 0.5 at first, and the score stays 0."""
-    task = find_task("comment_type_java")
-    pairs = [("fast", [task.label_names[0]]), *[("gravel", [])] * 3] * 8
-    settings = {"epochs": 10, "evaluations": 10, "patience": 1, "learning_rate": 3e-3}
-    facts = fit("bert", lesson(task, rows(task, pairs), tmp_path), **settings).facts
-    assert {score for _, score in facts["scores"]} == {0.0}
-    assert not facts["stopped_early"]
-    assert facts["best_step"] == facts["planned_steps"]
+def test_waiting_begins_once_answers_differ(tmp_path: Path) -> None:
+    """Of several rare labels none reaches 0.5 at first; of two the same is always given."""
+    settings: dict[str, Any] = {"epochs": 10, "evaluations": 10, "patience": 1}
+    several, one_of_two = find_task("comment_type_java"), find_task("requirement_type")
+    labels = [several.label_names[0]]
+    for task, right, other, rate in (
+        (several, labels, [], 3e-3),
+        (one_of_two, *one_of_two.label_names, 1e-7),
+    ):
+        pairs = [("fast", right), *[("gravel", other)] * 3] * 8
+        taught = lesson(task, rows(task, pairs), tmp_path / task.name)
+        facts = fit("bert", taught, learning_rate=rate, **settings).facts
+        assert len({score for _, score in facts["scores"]}) == 1
+        assert not facts["stopped_early"]
+        assert facts["best_step"] == facts["planned_steps"]
 
 
 def test_without_validation_the_last_weights_are_kept(tmp_path: Path) -> None:

@@ -296,10 +296,11 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
 
 
 class _EarlyStopping(_EarlyStoppingCallback):  # type: ignore[misc]
-    """Waits for a better score only once there is one: rare labels are given late."""
+    """Waits for a better score only once scores differ: a model may give one answer for long."""
 
     def check_metric_value(self, args: Any, state: Any, control: Any, metric_value: float) -> None:
-        if abs(metric_value) > _SAME:
+        before = (entry["eval_score"] for entry in state.log_history if "eval_score" in entry)
+        if any(abs(metric_value - score) > _SAME for score in before):
             super().check_metric_value(args, state, control, metric_value)
 
 
