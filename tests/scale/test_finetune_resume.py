@@ -87,10 +87,20 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
         assert same(_train(copies[name]))
 
 
+def test_checkpoints_of_other_versions_are_not_gone_on_from(tmp_path: Path) -> None:
+    whole = _train(tmp_path / "whole")
+    _kill_after(14, tmp_path / "other")
+    (tmp_path / "other/versions.json").write_text("{}")
+    state = tmp_path / "other/checkpoints/checkpoint-12/trainer_state.json"
+    state.write_text(state.read_text().replace("_EarlyStopping", "Other"))
+    assert _train(tmp_path / "other")["losses"] == whole["losses"]
+
+
 def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
     whole = _train(tmp_path / "whole")
     unfinished = tmp_path / "other/checkpoints/checkpoint-99"
     unfinished.mkdir(parents=True)
+    shutil.copy(tmp_path / "whole/versions.json", tmp_path / "other")
     (unfinished / "trainer_state.json").write_text("{")
     assert _train(tmp_path / "other")["losses"] == whole["losses"]
 

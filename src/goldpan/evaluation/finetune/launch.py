@@ -8,6 +8,7 @@ ends; when nobody reads them any more, it ends at its next step.
 
     DIRECTORY/
     ├── job/            task, rows, settings and seed of a launched training
+    ├── versions.json   those of the packages that train; with others, the training begins anew
     ├── checkpoints/    those of transformers' Trainer
     ├── trained.json    facts of a finished training, the last that it leaves
     └── training.log    what else launched processes say
@@ -20,6 +21,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +39,7 @@ from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.datasets.tasks.registry import plain_task, task_of
+from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.finetune.job import (
     CHECKPOINTS,
     STATE,
@@ -52,6 +55,7 @@ _WORKERS = "workers.lock"
 """Held as long as a launcher lives."""
 _LOG = "training.log"
 _SIZE = "device-batch"
+_VERSIONS = "versions.json"
 _PATIENCE = 30.0
 
 
@@ -61,6 +65,7 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
     Raises `EvaluationError` where it cannot be done.
     """
     trained, size_file = job.directory / TRAINED, job.directory / _SIZE
+    _begin_anew_with_other_versions(job.directory, reporter)
     while not trained.exists():
         size = job.settings.device_batch or job.settings.batch // job.settings.processes
         if size_file.exists():
@@ -78,6 +83,19 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
             write_whole(size_file, str(half).encode())
             reporter.note(f"Out of memory with {size} rows at once: continuing with {half}")
     return dict(orjson.loads(trained.read_bytes()))
+
+
+def _begin_anew_with_other_versions(directory: Path, reporter: Reporter) -> None:
+    """Remove what other versions learned, which goes on otherwise or not at all."""
+    here, path = read_environment(), directory / _VERSIONS
+    versions = orjson.dumps([here.goldpan, here.revision, here.packages])
+    if path.exists() and path.read_bytes() == versions:
+        return
+    if (directory / CHECKPOINTS).exists():
+        reporter.note("A training was begun here with other versions: it begins anew")
+        shutil.rmtree(directory / CHECKPOINTS)
+        (directory / TRAINED).unlink(missing_ok=True)
+    write_whole(path, versions)
 
 
 def _newest_checkpoint(directory: Path) -> Path | None:
