@@ -375,5 +375,5 @@ class Reader:
             for blob in file.blobs
             if blob is not None
         }
-        prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
-        self.fetched += prefetched.fetched
+        came = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
+        self.fetched += came
