@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.code.substance import FilePair, compare_all
-from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES, REFERENCES
+from goldpan.core.schemas.stages import DUPLICATES
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter

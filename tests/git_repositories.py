@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES
+from goldpan.core.schemas.mined import COMMITS, ENTRIES, REPOSITORIES
+from goldpan.core.schemas.stages import PAIRS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone

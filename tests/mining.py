@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.schemas import MINED
+from goldpan.core.schemas.mined import MINED
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout

@@ -10,7 +10,7 @@ import pyarrow as pa
 from docs.generate.markdown import page, table
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.datasets.family import Family
 from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task

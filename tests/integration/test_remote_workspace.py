@@ -345,7 +345,7 @@ def test_a_machine_killed_while_it_fetches_goes_on(
     write(first, "tables/b", "new")
     first.push()
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("goldpan.core.remote.mirror.save_state", killed)
+        patched.setattr("goldpan.core.remote.mirror.write_whole", killed)
         second.pull()
     second.pull()
     assert files(second) == files(first)

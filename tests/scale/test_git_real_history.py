@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.code.patch import split_patch
-from goldpan.core.schemas import PAIRS
+from goldpan.core.schemas.stages import PAIRS
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.apply import FileState, apply_diff, read_diff

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import goldpan
 from goldpan import plugins
 from goldpan.core import schemas
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.datasets.examples import FAMILIES, QA_WITH_DISCUSSIONS
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.score import predictions_schema

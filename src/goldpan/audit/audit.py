@@ -31,8 +31,8 @@ from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_r
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Result
-from goldpan.core.schemas import FINDINGS
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.schemas.stages import FINDINGS
+from goldpan.core.storage.parquet import Writer, write
 from goldpan.core.storage.sealed import write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.core.terminal import Reporter
@@ -197,7 +197,7 @@ def _write(
     table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
     with workspace.scratch() as scratch:
         path = scratch / target.name
-        with writer(path, FINDINGS) as file:
+        with Writer(path, FINDINGS.schema) as file:
             write(file, FINDINGS, "", table)
         publish({path: target})
     write_lineage(target.parent, STAGE, inputs, [target])

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.result import Result, Results, count
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter

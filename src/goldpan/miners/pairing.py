@@ -33,8 +33,8 @@ from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Result, json_data
-from goldpan.core.schemas import PAIRS
-from goldpan.core.storage.parquet import open_tables, write, writer
+from goldpan.core.schemas.stages import PAIRS
+from goldpan.core.storage.parquet import Writer, open_tables, write
 from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.git.refs import verify_clone
@@ -286,7 +286,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
             },
         ).to_arrow_table()
         path = scratch / "pairs.parquet"
-        with writer(path, PAIRS) as target:
+        with Writer(path, PAIRS.schema) as target:
             write(target, PAIRS, str(name), pairs)
         publish({path: workspace.pairs(repo, rules.name)})
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.votes import NOT_ASKED, STAGE
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.archive import lost_replies
 from goldpan.core.storage.parquet import connect, read_metadata, read_table, reading, replace_tables
 from goldpan.core.storage.run_file import Seal

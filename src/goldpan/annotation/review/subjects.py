@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
-from goldpan.core.schemas import DUPLICATES, VERDICTS
+from goldpan.core.schemas.stages import DUPLICATES, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile

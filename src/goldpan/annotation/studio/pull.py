@@ -58,7 +58,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
-from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.schemas.stages import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import open_file, reading
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole

@@ -64,24 +64,8 @@ def mirror_directory(address: str) -> Path:
     return Path(mirrors).expanduser().absolute() / f"{name}-{digest}"
 
 
-def load_state(home: Path) -> MirrorState:
-    """Return what a mirror knows; nothing where it is new, or its files were deleted."""
-    is_new = not (home / FILES).is_dir() or not (home / STATE).exists()
-    return MirrorState() if is_new else _read(home)
-
-
-def save_state(home: Path, state: MirrorState) -> MirrorState:
-    """Keep what a mirror knows, and return it."""
-    write_whole(home / STATE, msgspec.json.encode(state))
-    return state
-
-
-def address_of(home: Path) -> str:
-    """Return the address that a folder mirrors."""
-    return _read(home).address
-
-
-def _read(home: Path) -> MirrorState:
+def read_state(home: Path) -> MirrorState:
+    """Return what a mirror knows; raises `WorkspaceError` where it is damaged."""
     try:
         return msgspec.json.decode((home / STATE).read_bytes(), type=MirrorState)
     except (OSError, msgspec.DecodeError):
@@ -134,7 +118,7 @@ class Mirror:
         stays here, and the next command pushes it.
         """
         with self._alone():
-            if stamps(self.root) == load_state(self._home).stamps:
+            if stamps(self.root) == self._state().stamps:
                 return 0
             self._store.prove_conditions()
             for _ in range(_ATTEMPTS):
@@ -236,7 +220,7 @@ class Mirror:
 
     def _pull(self) -> MirrorState:
         for _ in range(_ATTEMPTS):
-            state = load_state(self._home)
+            state = self._state()
             try:
                 reply = self._store.read(KEY, unless=state.etag)
             except UnchangedError:
@@ -332,9 +316,15 @@ class Mirror:
         LOG.warning(text)
         Terminal(stderr=True).print(text)
 
+    def _state(self) -> MirrorState:
+        """Return what it knows; nothing where it is new, or its files were deleted."""
+        is_new = not self.root.is_dir() or not (self._home / STATE).exists()
+        return MirrorState() if is_new else read_state(self._home)
+
     def _save(self, etag: str | None, manifest: Manifest, same: dict[str, Stamp]) -> MirrorState:
         state = MirrorState(address=self.address, etag=etag, manifest=manifest, stamps=same)
-        return save_state(self._home, state)
+        write_whole(self._home / STATE, msgspec.json.encode(state))
+        return state
 
     def _commit(
         self, state: MirrorState, files: dict[str, StoredFile], same: dict[str, Stamp]

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError, question
 from goldpan.core.resources import named, told_otherwise
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 
@@ -68,11 +68,6 @@ class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
                 seal_parquet(self._path)
 
 
-def writer(path: Path, table: TableSchema) -> Writer:
-    """Open a table's file."""
-    return Writer(path, table.schema)
-
-
 def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Table) -> None:
     """Write sorted rows in the table's columns, with the repository's name where it lacks."""
     if "repo" in table.schema.names and "repo" not in rows.column_names:
@@ -92,7 +87,7 @@ def replace_tables(
         drafts = {scratch / path.name: path for path in tables}
         for draft, path in drafts.items():
             table, rows = tables[path]
-            with writer(draft, table) as target:
+            with Writer(draft, table.schema) as target:
                 target.add_key_value_metadata(metadata or {})
                 write(target, table, repo, rows)
         publish(drafts)

@@ -168,7 +168,7 @@ def read_hour(unit: HourUnit) -> HourReport:
         with workspace.scratch() as scratch:
             events = scratch / "events.parquet"
             reader = _HourReader(unit.hour, frozenset(unit.types))
-            with parquet.writer(events, ARCHIVE_EVENTS) as rows:
+            with parquet.Writer(events, ARCHIVE_EVENTS.schema) as rows:
                 state, reason = reader.read(unit.path, rows)
                 report = HourReport(
                     unit.hour,

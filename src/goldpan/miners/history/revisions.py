@@ -17,9 +17,9 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.core.locks import lock_repository
 from goldpan.core.result import Result
-from goldpan.core.schemas import CHANGES, REVISIONS
+from goldpan.core.schemas.stages import CHANGES, REVISIONS
 from goldpan.core.settings.config import PUBLIC_API, Settings
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.parquet import Writer, write
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.git.ancestry import Ancestry, read_ancestry
@@ -95,8 +95,8 @@ def read_history(
         reader = Reader(clone, refs, ancestry, objects, reporter, token, host, network)
         paths = {table.name: scratch / f"{table.name}.parquet" for table in (REVISIONS, CHANGES)}
         with (
-            writer(paths[REVISIONS.name], REVISIONS) as revisions,
-            writer(paths[CHANGES.name], CHANGES) as changes,
+            Writer(paths[REVISIONS.name], REVISIONS.schema) as revisions,
+            Writer(paths[CHANGES.name], CHANGES.schema) as changes,
             reporter.task("Reading pull requests", 0) as task,
         ):
             for pulls in tables.pulls(_AT_ONCE):

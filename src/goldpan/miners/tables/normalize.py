@@ -22,9 +22,9 @@ from goldpan.core.locks import lock_repository
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
-from goldpan.core.schemas import LEDGER, MINED, REPOSITORIES, UNKNOWN
+from goldpan.core.schemas.mined import LEDGER, MINED, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive, lost_replies, run_files
-from goldpan.core.storage.parquet import count_rows, write, writer
+from goldpan.core.storage.parquet import Writer, count_rows, write
 from goldpan.core.storage.run_file import Record, Seal
 from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
@@ -42,7 +42,7 @@ from goldpan.miners.tables.range_tables import RangeTables
 def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter) -> dict[str, Path]:
     """Merge the part files in `scratch` and return each table's finished file."""
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
-    writers = {table.name: writer(paths[table.name], table) for table in MINED}
+    writers = {table.name: Writer(paths[table.name], table.schema) for table in MINED}
     pending = _by_range(live)
     indexes = sorted({*parsed_ranges(scratch), *pending})
     with (

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.schemas import (
+from goldpan.core.schemas.mined import (
     COMMENTS,
     COMMITS,
     DISCUSSION_COMMENTS,
@@ -27,9 +27,8 @@ from goldpan.core.schemas import (
     FILES,
     LEDGER,
     REFERENCES,
-    TableSchema,
 )
-from goldpan.core.schemas.table import TEXT
+from goldpan.core.schemas.table import TEXT, TableSchema
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.miners.journal_state import FLOORED, RELATIONS, Facts, Open
 from goldpan.miners.tables.chunks import bounds_of, read_range

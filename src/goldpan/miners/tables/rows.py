@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.schemas import (
+from goldpan.core.schemas.mined import (
     COMMENTS,
     COMMITS,
     DISCUSSION_COMMENTS,
@@ -24,8 +24,8 @@ from goldpan.core.schemas import (
     EVENTS,
     FILES,
     REFERENCES,
-    TableSchema,
 )
+from goldpan.core.schemas.table import TableSchema
 from goldpan.miners.replies import MALFORMED
 from goldpan.miners.tables.columns import Facet, make_table
 from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
