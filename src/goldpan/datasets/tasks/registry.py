@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -54,17 +54,12 @@ def _named(source: Source) -> Task:
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
-    """Return a task from plain data; raises `UsageError` that begins with `source`."""
+    """Return a task from what `asdict` made of it; a `UsageError` begins with `source`."""
     return _task(Source(source, values, _PAGE), values)
 
 
 def _task(source: Source, values: Mapping[str, Any]) -> Task:
     return source.read(Task, _with_texts(_with_defaults(values)))
-
-
-def plain_task(task: Task) -> dict[str, Any]:
-    """Return a task as plain data, which `task_of` reads."""
-    return asdict(task)
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:

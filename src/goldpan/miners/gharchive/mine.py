@@ -17,7 +17,6 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from threading import Event
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -27,6 +26,7 @@ from goldpan.core.http import jittered, retry_after, shared_context
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import NOT_IN_JSON, Result, count
 from goldpan.core.settings.config import Settings
+from goldpan.core.settings.file import check_address
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
@@ -67,24 +67,13 @@ class ArchiveRequest:
 
 def is_address(source: str) -> bool:
     """Tell whether a source is a web address; raises `UsageError` for a bad one or no folder."""
-    if "://" not in source:
-        if not Path(source).is_dir():
-            raise UsageError(
-                f"--source {source} is not a folder",
-                "Name a folder with YYYY-MM-DD-H.json.gz files",
-            )
-        return False
-    try:
-        url = urlsplit(source)
-        good = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        good = False
-    if not good or url.username or url.password or url.query:
+    if "://" in source:
+        check_address(source, "--source", "Write it as https://HOST/PATH, without a password")
+    elif not Path(source).is_dir():
         raise UsageError(
-            "--source is not a plain web address",
-            "Write it as https://HOST/PATH, without a password",
+            f"--source {source} is not a folder", "Name a folder with YYYY-MM-DD-H.json.gz files"
         )
-    return True
+    return "://" in source
 
 
 def hours_of_folder(

@@ -108,7 +108,7 @@ class PageFetcher:
                         [index, more.number, more.owner, more.parent, more.connection]
                         for index, more in good
                     ],
-                    more=[more.row for more in following],
+                    more=list(map(list, following)),
                     **of_kind,
                 )
             for more, reason in flawed.items():

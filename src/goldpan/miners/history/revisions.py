@@ -208,17 +208,19 @@ def fetch_histories(
     source: str | None = None,
     network: bool | None = None,
 ) -> list[FetchedHistory]:
-    """Fetch the histories of repositories as below, as many at once as settings allow processes.
+    """Clone or update repositories and, if they were mined, write `revisions` and `changes`.
 
-    In `source`, ``{owner}`` and ``{name}`` stand for those of each repository. Threads are enough
-    for it: most of the work is git's, in processes of its own. The first failure ends what has not
+    As many at once as settings allow processes. `source` is a git address, a local mirror or a
+    bundle, instead of GitHub; ``{owner}`` and ``{name}`` in it stand for those of each repository.
+    With a local one nothing else is asked of the network, unless `network` says so. Threads are
+    enough: most of the work is git's, in processes of its own. The first failure ends what has not
     begun, and is raised when the rest has ended.
     """
 
     def fetch(repo: str) -> FetchedHistory:
         own = None if source is None else source_of(source, repo)
         named = reporter.named(repo) if len(repos) > 1 else reporter
-        return fetch_history(settings, workspace, repo, named, source=own, network=network)
+        return _fetch_history(settings, workspace, repo, named, own, network)
 
     pool = ThreadPoolExecutor(min(settings.processes, len(repos)) or 1)
     try:
@@ -248,20 +250,14 @@ def at_home(settings: Settings, workspace: WorkspaceLayout, repo: str) -> Settin
     return replace(settings, api_url=api_url, tokens=(), token_command="", withheld=reason)
 
 
-def fetch_history(
+def _fetch_history(
     settings: Settings,
     workspace: WorkspaceLayout,
     repo: str,
     reporter: Reporter,
-    *,
-    source: str | None = None,
-    network: bool | None = None,
+    source: str | None,
+    network: bool | None,
 ) -> FetchedHistory:
-    """Clone or update a repository and, if it was mined, write `revisions` and `changes`.
-
-    `source` is a git address, a local mirror or a bundle, instead of GitHub. With a local one
-    nothing else is asked of the network, unless `network` says so.
-    """
     if source is None:
         settings.trust.require("api_url")
         settings = at_home(settings, workspace, repo)

@@ -33,11 +33,6 @@ def range_of(number: int) -> int:
     return number // RANGE
 
 
-def bounds_of(index: int) -> dict[str, int]:
-    """Return the first number of a range, and the one behind its last as `end`."""
-    return {"first": index * RANGE, "end": (index + 1) * RANGE}
-
-
 def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> None:
     """Write one chunk's facets, sorted by entry, as a file a range in that range's folder.
 
@@ -103,16 +98,11 @@ class Chunk:
         return self.repo
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """How many records a chunk held, and how often their references name other repositories."""
+def parse_chunk(chunk: Chunk) -> tuple[int, Counter[str]]:
+    """Parse a chunk's records and write its part files.
 
-    records: int
-    names: Counter[str]
-
-
-def parse_chunk(chunk: Chunk) -> Parsed:
-    """Parse a chunk's records and write its part files."""
+    Returns how many records it held, and how often their references name other repositories.
+    """
     rows = Rows(chunk.repo, chunk.hosts)
     with without_collection():
         for path, records in groupby(chunk.records, key=attrgetter("path")):
@@ -122,7 +112,7 @@ def parse_chunk(chunk: Chunk) -> Parsed:
                     _parse(rows, record, record.read_from(file), chunk.pulls)
         write_parts(chunk.directory, chunk.index, rows.tables())
         references = (*rows.facets["links"], *rows.facets["mentions"])
-        return Parsed(len(chunk.records), _names(references, chunk.repo))
+        return len(chunk.records), _names(references, chunk.repo)
 
 
 def _names(references: Iterable[tuple[Any, ...]], own: str) -> Counter[str]:

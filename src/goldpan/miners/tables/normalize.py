@@ -155,9 +155,9 @@ def parse_chunks(chunks: Sequence[Chunk], workers: int, reporter: Reporter) -> C
         open_engine(LOCAL, max(1, processes)) as engine,
         reporter.task("Parsing raw replies", sum(len(chunk.records) for chunk in chunks)) as task,
     ):
-        for parsed in engine.map(parse_chunk, chunks):
-            names += parsed.names
-            task.advance(parsed.records)
+        for records, named in engine.map(parse_chunk, chunks):
+            names += named
+            task.advance(records)
     return names
 
 
