@@ -68,7 +68,7 @@ def single_file_pulls(workspace: WorkspaceLayout, path: Path) -> list[tuple[str,
     for base, head in pulls:
         if ancestry.find(base) and ancestry.find(head):
             fork = ancestry.fork(base, head)
-            pairs += [CommitPair(fork.merge_base, head)] if fork else []
+            pairs += [CommitPair(fork[0], head)] if fork else []
     compared = zip(pairs, compare(path, pairs, Depth.FILES), strict=True)
     changed = [(pair, touched[0]) for pair, touched in compared if touched and len(touched) == 1]
     edited = [(pair, file) for pair, file in changed if file.letter == "M"]

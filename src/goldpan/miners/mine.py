@@ -192,8 +192,8 @@ class Crawl:
             journal.keep("repository", [], announced.request, announced.reply)
         if license is not None:
             journal.mark("license", license=license)
-        if announced.dialect.lacks and not any(journal.of_run("dialect")):
-            journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
+        if announced.dialect and not any(journal.of_run("dialect")):
+            journal.mark("dialect", lacks=sorted(map(list, announced.dialect)))
         return journal
 
     async def _make_tables(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,16 +172,16 @@ def open_tables(
     Raises `WorkspaceError` where a table is not there or damaged, also while it is queried, or
     not of the same run as the others.
     """
-    with _named_failures(workspace, repo) as reading, connect() as connection:
+    with _named_failures(workspace, repo) as opened, connect() as connection:
         for name in (*names, *optional):
             path = workspace.table(repo, name)
             if name in names or path.exists():
-                reading.at = path
+                opened.append(path)
                 verify_parquet(path)
                 view = "refs" if name == "references" else name
                 quoted = str(path).replace("'", "''")
                 connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
-        reading.at = workspace.tables(repo)
+        opened.append(workspace.tables(repo))
         yield connection
 
 
@@ -194,23 +193,19 @@ def read_tables(
     Raises `WorkspaceError` as `open_tables` does.
     """
     tables = {}
-    with _named_failures(workspace, repo) as reading:
+    with _named_failures(workspace, repo) as opened:
         for name, column_names in columns.items():
-            reading.at = workspace.table(repo, name)
-            tables[name] = read_table(reading.at, column_names)
+            opened.append(workspace.table(repo, name))
+            tables[name] = read_table(opened[-1], column_names)
     return tables
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The path being read, for errors that do not name it."""
-
-    at: Path
-
-
 @contextmanager
-def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]:
-    """Say of a table that cannot be read which one it is and what makes it again."""
+def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[list[Path]]:
+    """Say of a table that cannot be read which one it is and what makes it again.
+
+    It is the last of the given paths, to which whoever reads adds.
+    """
     import duckdb
 
     if not workspace.table(repo, "entries").exists():
@@ -219,13 +214,13 @@ def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]
             f"{workspace.root} holds no tables of {repo}", near or f"Run goldpan mine --repo {repo}"
         )
     check_outputs(workspace.tables(repo), "normalize")
-    reading = _Reading(workspace.tables(repo))
+    opened = [workspace.tables(repo)]
     try:
-        yield reading
+        yield opened
     except (duckdb.Error, pa.ArrowException, DamagedError, FileNotFoundError) as error:
         if told_otherwise(error):
             raise
         raise WorkspaceError(
-            f"{reading.at} cannot be read ({str(error).splitlines()[0]})",
+            f"{opened[-1]} cannot be read ({str(error).splitlines()[0]})",
             f"Make the tables again with goldpan normalize --repo {repo}",
         ) from error
