@@ -21,7 +21,7 @@ from goldpan.core.storage.run_file import Record
 from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.queries import FURTHER, RATE, Kind, entries_batch, sweep_page
+from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_page
 from goldpan.miners.github.rest_lists import FEEDS
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError, Resource, links_of
