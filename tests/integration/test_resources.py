@@ -124,10 +124,9 @@ def test_a_full_disk_under_an_engine_is_no_defect() -> None:
 def test_a_table_that_a_full_disk_left_open_prints_no_trace(tmp_path: Path) -> None:
     code = (
         "import resource, sys; from pathlib import Path; import pyarrow as pa\n"
-        "from goldpan.core.storage.parquet import Writer\n"
+        "from goldpan.core.storage.parquet import writer\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4))\n"
-        "target = Writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())]))\n"
-        "del target"
+        "with writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())])): sys.exit()"
     )
     path = tmp_path / "x.parquet"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=False)

@@ -28,7 +28,7 @@ from goldpan.core.result import Result
 from goldpan.core.schemas.stages import ANNOTATIONS
 from goldpan.core.schemas.table import TableSchema
 from goldpan.core.secrets import mask
-from goldpan.core.storage.parquet import Writer, connect_alone, read_metadata, write
+from goldpan.core.storage.parquet import connect_alone, read_metadata, write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, replacing_file
 
 if TYPE_CHECKING:
@@ -180,10 +180,10 @@ def write_sorted(
 ) -> None:
     """Write a table of a database to a file, in the table's order, some rows at a time."""
     ordered = database.sql(f"FROM {name} ORDER BY {', '.join(table.order)}")
-    with replacing_file(path) as draft, Writer(draft, table.schema) as target:
+    with replacing_file(path) as draft, writer(draft, table.schema) as target:
         target.add_key_value_metadata(metadata or {})
         for batch in ordered.to_arrow_reader(_AT_ONCE):
-            write(target, table, "", pa.Table.from_batches([batch]))
+            write(target, pa.Table.from_batches([batch]))
 
 
 _ANSWERS = """

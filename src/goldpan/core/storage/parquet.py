@@ -8,7 +8,7 @@ verified.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,83 +19,62 @@ from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError, ques
 from goldpan.core.resources import named, told_otherwise
 from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, replacing_file
 
 if TYPE_CHECKING:
     import duckdb
 
 
-_ROW_GROUP = 65_536
+@contextmanager
+def writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """Give a file with the settings that all tables share to `write` to; it is sealed when whole.
 
-
-class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
-    """Writes a file with the settings that all tables share, and seals it when it is closed."""
-
-    is_open: bool
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path = path
-        self._failed = False
+    Raises `OSError` that names the file.
+    """
+    with named(path):
+        target = pq.ParquetWriter(
+            path, schema, compression="zstd", compression_level=3, write_page_checksum=True
+        )
+    try:
+        yield target
         with named(path):
-            super().__init__(
-                path, schema, compression="zstd", compression_level=3, write_page_checksum=True
-            )
-
-    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write rows; raises `OSError` that names the file."""
-        self._failed = True
-        with named(self._path):
-            super().write_table(table, row_group_size)
-        self._failed = False
-
-    def __del__(self) -> None:
-        """Let go of a file that a failure left unfinished: what failed is told already."""
-        with suppress(OSError, pa.ArrowException):
-            super().__del__()
-
-    def close(self) -> None:
-        """Close the file and seal it; raises `OSError` that names the file."""
-        if not self.is_open:
-            return
-        with named(self._path):
-            try:
-                self.add_key_value_metadata({KEY: EMPTY})
-                super().close()
-            finally:
-                self.is_open = False
-            if not self._failed:
-                seal_parquet(self._path)
+            target.add_key_value_metadata({KEY: EMPTY})
+            target.close()
+            seal_parquet(path)
+    finally:
+        target.is_open = False  # or it would tell again of what kept it from being closed
 
 
-def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Table) -> None:
-    """Write sorted rows in the table's columns, with the repository's name where it lacks."""
-    if "repo" in table.schema.names and "repo" not in rows.column_names:
+def write(target: pq.ParquetWriter, rows: pa.Table, repo: str = "") -> None:
+    """Write sorted rows in the file's columns, with the repository's name where they lack it.
+
+    Raises `OSError` that names the file.
+    """
+    names = target.schema.names
+    if "repo" in names and "repo" not in rows.column_names:
         rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
-    rows = rows.select(table.schema.names).cast(table.schema)
-    target.write_table(rows, row_group_size=_ROW_GROUP)
+    with named(Path(target.where)):
+        target.write_table(rows.select(names).cast(target.schema), row_group_size=65_536)
 
 
-def replace_tables(
-    workspace: WorkspaceLayout,
-    tables: Mapping[Path, tuple[TableSchema, pa.Table]],
+def replace_table(
+    path: Path,
+    table: TableSchema,
+    rows: pa.Table,
     repo: str = "",
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Write sorted rows in the place of tables' files, all or none."""
-    with workspace.scratch() as scratch:
-        drafts = {scratch / path.name: path for path in tables}
-        for draft, path in drafts.items():
-            table, rows = tables[path]
-            with Writer(draft, table.schema) as target:
-                target.add_key_value_metadata(metadata or {})
-                write(target, table, repo, rows)
-        publish(drafts)
+    """Write sorted rows in the place of a table's file."""
+    make_directory(path.parent)
+    with replacing_file(path) as draft, writer(draft, table.schema) as target:
+        target.add_key_value_metadata(metadata or {})
+        write(target, rows, repo)
 
 
 def write_table(rows: pa.Table, path: Path) -> None:
     """Write rows to a file of their own."""
-    with Writer(path, rows.schema) as target:
-        target.write_table(rows, row_group_size=_ROW_GROUP)
+    with writer(path, rows.schema) as target:
+        write(target, rows)
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:

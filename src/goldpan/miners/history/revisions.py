@@ -20,7 +20,7 @@ from goldpan.core.locks import lock_repository
 from goldpan.core.result import Result
 from goldpan.core.schemas.stages import CHANGES, REVISIONS
 from goldpan.core.settings.config import PUBLIC_API, Settings
-from goldpan.core.storage.parquet import Writer, write
+from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.git.ancestry import Ancestry, read_ancestry
@@ -97,8 +97,8 @@ def read_history(
         reader = Reader(clone, refs, ancestry, objects, reporter, token, host, network)
         paths = {table.name: scratch / f"{table.name}.parquet" for table in (REVISIONS, CHANGES)}
         with (
-            Writer(paths[REVISIONS.name], REVISIONS.schema) as revisions,
-            Writer(paths[CHANGES.name], CHANGES.schema) as changes,
+            writer(paths[REVISIONS.name], REVISIONS.schema) as revisions,
+            writer(paths[CHANGES.name], CHANGES.schema) as changes,
             reporter.task("Reading pull requests", 0) as task,
         ):
             for pulls in read_pulls(connection, _AT_ONCE):
@@ -112,7 +112,7 @@ def read_history(
                     (changes, CHANGES, files),
                 ):
                     arrow = pa.Table.from_pylist(table_rows, schema=table.schema_without_repo)
-                    write(target, table, name, arrow)
+                    write(target, arrow, name)
                 states.update(row["state"] for row in rows)
                 notes.update(note for row in rows for note in row["notes"])
                 disagreeing += [row["number"] for row in rows if row.get("agrees") is False]
