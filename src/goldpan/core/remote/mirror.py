@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -262,7 +262,8 @@ class Mirror:
                 same[path] = state.stamps[path]
                 continue
             if lying.get(path) != state.stamps.get(path):
-                if self._read(path, lying) == file:
+                here = read_stored(self.root / path, lying[path].size) if path in lying else None
+                if here == file:
                     if file is not None:
                         same[path] = lying[path]
                     continue
@@ -272,7 +273,10 @@ class Mirror:
                 removed.append(path)
             else:
                 incoming[path] = file
-        self._fetch(incoming)
+        self._tell("Fetching", [file.size for file in incoming.values()])
+        drafts = self._home / "incoming"
+        shutil.rmtree(drafts, ignore_errors=True)
+        download(self._store, incoming, drafts)
         self._set_aside(aside)
         for path in removed:
             remove(self.root, path)
@@ -281,28 +285,15 @@ class Mirror:
                 make_directory(self.root / path)
                 same[path] = Stamp()
             else:
-                publish({self._incoming / path: self.root / path})
+                publish({drafts / path: self.root / path})
                 same[path] = stamp_of(self.root / path)
         return self._save(etag, remote, same)
-
-    @property
-    def _incoming(self) -> Path:
-        return self._home / "incoming"
-
-    def _fetch(self, files: Mapping[str, StoredFile]) -> None:
-        self._tell("Fetching", [file.size for file in files.values()])
-        shutil.rmtree(self._incoming, ignore_errors=True)
-        download(self._store, files, self._incoming)
 
     def _tell(self, what: str, sizes: list[int]) -> None:
         """Tell people at a terminal why nothing happens for a while."""
         if sum(sizes) > _LARGE and sys.stderr.isatty():
             text = f"{what} {len(sizes):,} files, {sum(sizes) / 1e6:,.0f} MB: {self.address}"
             Terminal(stderr=True).print(text)
-
-    def _read(self, path: str, lying: Mapping[str, Stamp]) -> StoredFile | None:
-        """Return of what a file here is made; None where there is none."""
-        return read_stored(self.root / path, lying[path].size) if path in lying else None
 
     def _set_aside(self, paths: list[str]) -> None:
         if not paths:

@@ -59,7 +59,7 @@ def task_of(values: Mapping[str, Any], source: str) -> Task:
 
 
 def _task(source: Source, values: Mapping[str, Any]) -> Task:
-    return source.read(Task, _with_texts(_with_defaults(values)))
+    return source.read(Task, _with_defaults(values))
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,20 +94,6 @@ def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
         **values,
         "source": {**unpublished, **source},
     }
-
-
-def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the texts and descriptions of labels by their names."""
-    labels = values.get("labels", [])
-    if not isinstance(labels, list | tuple):
-        return dict(values)
-    named = [
-        {"text": label.get("name"), "description": label.get("name"), **label}
-        if isinstance(label, Mapping)
-        else label
-        for label in labels
-    ]
-    return {**values, "labels": named}
 
 
 _SHIPPED = files("goldpan.datasets") / "tasks"

@@ -301,9 +301,9 @@ def mine_archive(
                     _drop_download(archive_store, report)
         except BaseException:  # Ctrl-C too: hours read so far are kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
-                _write(workspace, archive_store, stored_hours | reports)
+                _write(archive_store, stored_hours | reports)
             raise
-        _write(workspace, archive_store, stored_hours | reports)
+        _write(archive_store, stored_hours | reports)
     return ArchiveResult(
         request.source,
         request.types,
@@ -351,12 +351,8 @@ def _drop_download(archive_store: ArchiveStore, report: HourReport) -> None:
         archive_store.stored(report.hour).unlink(missing_ok=True)
 
 
-def _write(
-    workspace: WorkspaceLayout, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
-) -> None:
+def _write(archive_store: ArchiveStore, reports: dict[datetime, HourReport]) -> None:
     for hour, report in reports.items():
         if not report.has_rows:  # events of an earlier run are stored all the same
             reports[hour] = read_footer(archive_store.events(hour)) or report
-    with workspace.scratch() as scratch:
-        write_hours(scratch / archive_store.hours.name, reports.values())
-        publish({scratch / archive_store.hours.name: archive_store.hours})
+    write_hours(archive_store.hours, reports.values())
