@@ -240,11 +240,6 @@ def _field(title: str, content: Any) -> Iterator[Block]:
             return
         case [dict(), *_]:
             yield table_of(content, title=title)
-        case dict() if all(isinstance(item, int) for item in content.values()):
-            yield Table((title, "number"), list(content.items()))
-        case dict() if all(isinstance(item, list | dict) for item in content.values()):
-            for name, item in content.items():
-                yield from _field(f"{title} {name}", item)
         case _:
             yield Line(f"{title}: {_told(content)}")
 

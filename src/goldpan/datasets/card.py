@@ -291,12 +291,9 @@ def _body(record: DatasetRecord) -> str:
 
 
 def _coefficient(estimate: Mapping[str, float | None]) -> RawMarkdown:
-    value, low, high = (estimate[name] for name in ("value", "low", "high"))
-    if value is None:
+    if estimate["value"] is None:
         return RawMarkdown("not defined")
-    if low is None or high is None:
-        return RawMarkdown(f"{value:.2f}")
-    return RawMarkdown(f"{value:.2f} (95% interval {low:.2f} to {high:.2f})")
+    return RawMarkdown("{value:.2f} (95% interval {low:.2f} to {high:.2f})".format(**estimate))
 
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:

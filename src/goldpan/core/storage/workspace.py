@@ -116,10 +116,6 @@ class WorkspaceLayout:
         name = _UNSAFE.sub("-", name).strip(".") or "dataset"
         return self.root / "audits" / name / "findings.parquet"
 
-    def glob(self, name: str) -> str:
-        """Return the pattern that matches one table of all repositories, for DuckDB."""
-        return str(self.root / "tables" / "*" / "*" / f"{name}.parquet")
-
     def repositories(self, below: str = "raw") -> list[str]:
         """Return the repositories that have replies in `raw`, or `tables`, sorted."""
         content = "run-*.zst" if below == "raw" else "*.parquet"

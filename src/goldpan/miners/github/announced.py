@@ -171,13 +171,8 @@ async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:
         for i in range(len(names))
     )
     document = f"query FormerNames({declared}) {{\n{aliases}\n  rateLimit {{ cost }}\n}}"
-    for remaining_tries in reversed(range(github.retries)):  # failures may pass
-        try:
-            reply = await github.graphql(document, variables)
-        except NoAnswerError:
-            if not remaining_tries:
-                raise
-            continue
+    for _ in range(github.retries):  # failures may pass
+        reply = await github.graphql(document, variables, tries=github.retries)
         if all(error.get("type") in _NOT_OURS for error in errors_of(reply.data)):
             break
     else:
