@@ -69,11 +69,8 @@ def read_range(directory: Path, index: int) -> dict[str, pa.Table]:
                 part = pa.ipc.open_stream(source).read_all()
                 name = part.schema.metadata[_FACET].decode()
                 parts[name].append(part.replace_schema_metadata())
-    return {name: _numbered(pa.concat_tables(parts.pop(name))) for name in FACETS}
-
-
-def _numbered(rows: pa.Table) -> pa.Table:
-    return rows.append_column("_at", pa.array(np.arange(len(rows))))
+    tables = {name: pa.concat_tables(parts.pop(name)) for name in FACETS}
+    return {name: t.append_column("_at", pa.array(np.arange(len(t)))) for name, t in tables.items()}
 
 
 PARSED = {

@@ -94,11 +94,7 @@ def _listed_comment(rows: Rows, item: dict[str, Any], *, kind: str) -> None:
 
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
     """Parse a page of one entry's timeline."""
-    for item in data:
-        if rows.is_careful:
-            rows.attempt(number, "timeline", _event, number, item, is_pull=is_pull)
-        else:  # events are many, and a call of `attempt` takes as long as parsing one
-            _event(rows, number, item, is_pull=is_pull)
+    rows.attempt_each(number, "timeline", data, _event, is_pull=is_pull)
     rows.page(number, "timeline", None, len(data))
     rows.page(number, "items", None, len(data))
 
@@ -130,8 +126,7 @@ def parse_list(rows: Rows, name: str, data: list[dict[str, Any]]) -> None:
 
 def parse_own_list(rows: Rows, number: int, part: str, data: list[dict[str, Any]]) -> None:
     """Parse a page of an entry's files, parts, of what blocks it, or of what it blocks."""
-    for item in data:
-        rows.attempt(number, part, _file if part == "files" else _relation, number, item, part)
+    rows.attempt_each(number, part, data, _file if part == "files" else _relation, part)
     rows.page(number, part, None, len(data))
 
 
@@ -146,8 +141,8 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
     if is_pull:
         is_half = "base" not in item and "head" not in item
         rows.attempt(number, "entry", _half if is_half else parse_pull, item, *([events] * is_half))
-        for comment in comments or ():
-            _attempt_comment(rows, number, comment, "review_comment", of_pull=True)
+        part, kind = "review_comments", "review_comment"
+        rows.attempt_each(number, part, comments or (), parse_comment, kind, of_pull=True)
     if events is not None or comments is not None:
         parse_timeline(rows, number, events or [], is_pull=is_pull)
 
