@@ -85,8 +85,8 @@ def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
 def _save(target: WorkspaceLayout, table: TableSchema, repo: str, rows: pa.Table) -> None:
     path = target.table(repo, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writer(path, table) as file:
-        write(file, table, repo, rows)
+    with writer(path, table.schema) as file:
+        write(file, rows, repo)
 
 
 def measure_issue_filters(workspace: WorkspaceLayout, repo: str, size: Size) -> float:

@@ -291,9 +291,10 @@ def _body(record: DatasetRecord) -> str:
 
 
 def _coefficient(estimate: Mapping[str, float | None]) -> RawMarkdown:
-    if estimate["value"] is None:
+    value, low, high = (estimate[name] for name in ("value", "low", "high"))
+    if value is None or low is None or high is None:
         return RawMarkdown("not defined")
-    return RawMarkdown("{value:.2f} (95% interval {low:.2f} to {high:.2f})".format(**estimate))
+    return RawMarkdown(f"{value:.2f} (95% interval {low:.2f} to {high:.2f})")
 
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:

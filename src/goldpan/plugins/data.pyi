@@ -104,7 +104,6 @@ from goldpan.datasets.tasks.data import task_data as task_data
 from goldpan.datasets.tasks.data import task_directory as task_directory
 from goldpan.datasets.tasks.registry import find_task as find_task
 from goldpan.datasets.tasks.registry import load_tasks as load_tasks
-from goldpan.datasets.tasks.registry import plain_task as plain_task
 from goldpan.datasets.tasks.registry import task_of as task_of
 from goldpan.datasets.tasks.task import CLASSIFICATION as CLASSIFICATION
 from goldpan.datasets.tasks.task import Label as Label

@@ -1,8 +1,8 @@
 """What was pulled: exports as the server sent them, the table made of the newest, and SQL on it.
 
 Older exports stay below `raw/` for whoever asks what was answered before; nothing reads them. The
-table has a row an answered question (`core.schemas.ANNOTATIONS`). DuckDB reads, settles and sorts
-it with a limit of memory and a folder to spill to.
+table has a row an answered question (`ANNOTATIONS` of `core.schemas.stages`). DuckDB reads, settles
+and sorts it with a limit of memory and a folder to spill to.
 """
 
 from __future__ import annotations

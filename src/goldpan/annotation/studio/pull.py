@@ -10,7 +10,7 @@ random salt in the workspace that is never published.
 
 Label Studio enforces neither its labels nor how many people answer, so this table does. Every
 answer stays, with the reason why it does not count (the column `problem` of
-`core.schemas.ANNOTATIONS`).
+`core.schemas.stages.ANNOTATIONS`).
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def read_pulls(connection: duckdb.DuckDBPyConnection, at_once: int) -> Iterator[
     cursor = second(connection).execute(_WANTED)
     while rows := cursor.fetchmany(at_once):
         yield [
-            Pull(number, bool(merged), *refs, Counts(files, added, deleted), commits)
-            for number, merged, *refs, files, added, deleted, commits in rows
+            Pull(number, bool(merged), ref, base, head, merge, Counts(*sizes), commits)
+            for number, merged, ref, base, head, merge, *sizes, commits in rows
         ]
 
 
