@@ -46,7 +46,7 @@ def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     if command == "filter":
         assert goldpan("pair", "--workspace", mined).code == 0
     done = goldpan(command, "--workspace", mined, room=500)
-    assert_one_sentence(done, f"{mined}/tmp/", "beyond the size")
+    assert_one_sentence(done, f"{mined}/", "beyond the size")
     assert list((mined / "tmp").iterdir()) == []
     assert goldpan(command, "--workspace", mined).code == 0
 

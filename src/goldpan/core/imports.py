@@ -124,6 +124,16 @@ def load(module: str, user: str, error: type[GoldpanError] = UsageError) -> Any:
         ) from None
 
 
+class _Absent:
+    """Takes pandas for a package that is not installed."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
 class _Arrow:
     """Loads pyarrow, and has it look for pandas while that is absent; it looks again for frames."""
 
@@ -140,11 +150,12 @@ class _Arrow:
 
         def load_without_pandas(module: ModuleType) -> None:
             load(module)
-            sys.modules["pandas"] = None  # type: ignore[assignment]  # as if it were not installed
+            absent = _Absent()
+            sys.meta_path.insert(0, absent)
             try:
                 module.array([])
             finally:
-                del sys.modules["pandas"]
+                sys.meta_path.remove(absent)
 
         spec.loader.exec_module = load_without_pandas  # type: ignore[method-assign]
         return spec
