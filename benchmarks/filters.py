@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.code.substance import FilePair, compare_all
-from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES, REFERENCES
+from goldpan.core.schemas.stages import DUPLICATES
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -83,8 +85,8 @@ def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
 def _save(target: WorkspaceLayout, table: TableSchema, repo: str, rows: pa.Table) -> None:
     path = target.table(repo, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writer(path, table) as file:
-        write(file, table, repo, rows)
+    with writer(path, table.schema) as file:
+        write(file, rows, repo)
 
 
 def measure_issue_filters(workspace: WorkspaceLayout, repo: str, size: Size) -> float:

@@ -23,7 +23,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
 from goldpan.git.objects import Objects
-from goldpan.git.process import NOWHERE, environment
+from goldpan.git.process import environment
 from goldpan.git.refs import read_refs
 from goldpan.git.trees import CommitPair, Depth, compare, path_bytes, path_text
 from goldpan.miners.backup import mine_backup
@@ -68,7 +68,7 @@ def single_file_pulls(workspace: WorkspaceLayout, path: Path) -> list[tuple[str,
     for base, head in pulls:
         if ancestry.find(base) and ancestry.find(head):
             fork = ancestry.fork(base, head)
-            pairs += [CommitPair(fork.merge_base, head)] if fork else []
+            pairs += [CommitPair(fork[0], head)] if fork else []
     compared = zip(pairs, compare(path, pairs, Depth.FILES), strict=True)
     changed = [(pair, touched[0]) for pair, touched in compared if touched and len(touched) == 1]
     edited = [(pair, file) for pair, file in changed if file.letter == "M"]
@@ -130,7 +130,7 @@ def compare_fetching(
     assert came.fetched == len(blobs)
     lazy = directory / "lazy.git"
     command = ["git", "clone", "--quiet", "--bare", "--filter=blob:none", url, str(lazy)]
-    settings = environment(NOWHERE) | {"GIT_ALLOW_PROTOCOL": "file", "GIT_NO_LAZY_FETCH": "0"}
+    settings = environment() | {"GIT_ALLOW_PROTOCOL": "file", "GIT_NO_LAZY_FETCH": "0"}
     subprocess.run(command, env=settings, check=True)
     some = blobs[:: max(1, len(blobs) // LAZY)][:LAZY]
 
@@ -168,7 +168,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def plain_git(path: Path, *arguments: str) -> bytes:
     """Run one git on a clone."""
     command = ["git", f"--git-dir={path}", *arguments]
-    done = subprocess.run(command, env=environment(NOWHERE), check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(command, env=environment(), check=True, stdout=subprocess.PIPE)
     return done.stdout
 
 

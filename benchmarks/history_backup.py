@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.git.process import NOWHERE, environment
+from goldpan.git.process import environment
 
 _MERGE = re.compile(r"Merge pull request #(\d+) from \S+\s*")
 _SQUASH = re.compile(r"(.*\S)\s*\(#(\d+)\)$")
@@ -201,7 +201,7 @@ def _log(clone: Path, *arguments: str) -> list[Commit]:
 def _git(clone: Path, *arguments: str) -> str:
     done = subprocess.run(
         ["git", *arguments],
-        env=environment(NOWHERE, clone),
+        env=environment(clone=clone),
         cwd=clone,
         capture_output=True,
         check=True,

@@ -16,7 +16,7 @@ from goldpan.core.errors import GitError
 from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.git.process import Reach, git
+from goldpan.git.process import git
 from goldpan.miners.history.landings import LATE, ClosedPull, find_landings
 
 _PULLS = """
@@ -58,7 +58,14 @@ def main(root: Path, repo: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         clone, source = Path(scratch) / "pushed.git", workspace.clone(repo)
         options = ("--quiet", "--bare", "--shared")
-        git("clone", *options, source, clone, subject=repo, reach=Reach(("file",)))
+        git(
+            "clone",
+            *options,
+            source,
+            clone,
+            subject=repo,
+            reach=(("protocol.file.allow", "always"),),
+        )
         for number, _, _, closed, merge, commits in [row for row in rows if row[4]][::_EVERY]:
             pushed = push_anew(clone, merge, branch)
             if pushed is None:

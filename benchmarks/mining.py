@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.scale import FAST, REPO, scratch
+from benchmarks.scale import FAST, REPO, mine_one, scratch
 from goldpan.core.settings.config import Settings, Via
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.github.limits import Flow
-from goldpan.miners.mine import MineResult, mine, mine_many
+from goldpan.miners.mine import MineResult, mine
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
@@ -47,8 +47,8 @@ def measure(url: str, repo: str, via: Via) -> MineResult:
     """Mine a repository into a scratch workspace and print what it took."""
     with scratch() as directory:
         settings = Settings(Path(directory), api_url=url, tokens=("benchmark",), via=via, workers=1)
-        result = mine(settings, repo, Reporter(quiet=True), FAST)
-        again = mine(settings, repo, Reporter(quiet=True), FAST)
+        result = mine_one(settings, repo)
+        again = mine_one(settings, repo)
         workspace = WorkspaceLayout(Path(directory))
         size = sum(record.size for record in Archive(workspace.raw(repo)).records) / 1e6
         started = time.perf_counter()
@@ -118,7 +118,7 @@ def compare_flow() -> None:
                     concurrency=most,
                     workers=1,
                 )
-                result = mine(settings, _WORKLOAD, Reporter(quiet=True), FAST)
+                result = mine_one(settings, _WORKLOAD)
                 refused = len([r for r in twin.requests if r.status == 403])
             print(
                 f"  {what}, {name:<9} {result.requests:>4,} requests, {refused:>3} refused, "
@@ -143,7 +143,7 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
                     Path(directory), secrets, api_url=url, at_once=at_once, workers=1
                 )
                 started = time.perf_counter()
-                results = mine_many(settings, names, Reporter(quiet=True), FAST)
+                results = mine(settings, names, Reporter(quiet=True), FAST)
                 seconds.append(time.perf_counter() - started)
             mined = [result for result in results.values() if isinstance(result, MineResult)]
             requests = sum(result.requests for result in mined)

@@ -50,7 +50,14 @@ def mine_world(world: World, workspace: Path, via: str = "graphql") -> MineResul
             tokens=("benchmark",),
             via=via,  # type: ignore[arg-type]
         )
-        return mine(settings, world.main.full_name, Reporter(quiet=True), FAST)
+        return mine_one(settings, world.main.full_name)
+
+
+def mine_one(settings: Settings, repo: str) -> MineResult:
+    """Mine a repository."""
+    mined = mine(settings, [repo], Reporter(quiet=True), FAST)[repo.lower()]
+    assert isinstance(mined, MineResult), mined
+    return mined
 
 
 def repeat(source: WorkspaceLayout, repo: str, target: WorkspaceLayout, entries: int) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 
 from goldpan.code.patch import split_patch
 from goldpan.execution.checkout import check_out
-from goldpan.git.process import NOWHERE, environment
+from goldpan.git.process import environment
 
 _IMAGE = (
     "FROM {base}\nCOPY testbed /testbed\nRUN git config --system --add safe.directory /testbed\n"
@@ -63,7 +63,7 @@ def evaluation(test_patch: str) -> str:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, env=environment(NOWHERE))
+    subprocess.run(command, check=True, capture_output=True, env=environment())
 
 
 def main() -> None:

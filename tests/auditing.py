@@ -13,7 +13,7 @@ from goldpan import Workspace
 from goldpan.audit.finding import Span
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.stored_audit import STAGE
-from goldpan.core.schemas import FINDINGS
+from goldpan.core.schemas.stages import FINDINGS
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet, write_lineage
 from tests.table_rows import put_rows

@@ -11,7 +11,7 @@ from goldpan.annotation.studio.answers import SUBJECTS, TABLE, insert, sorting, 
 from goldpan.annotation.studio.decisions import Decision, read_decisions, write_decisions
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
-from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.schemas.stages import ANNOTATIONS
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -11,18 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.core.schemas import (
-    CHANGES,
-    COMMENTS,
-    DUPLICATES,
-    ENTRIES,
-    FILES,
-    PAIRS,
-    REFERENCES,
-    REPOSITORIES,
-    REVISIONS,
-    TableSchema,
-)
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES, FILES, REFERENCES, REPOSITORIES
+from goldpan.core.schemas.stages import CHANGES, DUPLICATES, PAIRS, REVISIONS
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.filters.clusters import workspace_duplicates

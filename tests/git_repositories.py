@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES
+from goldpan.core.schemas.mined import COMMITS, ENTRIES, REPOSITORIES
+from goldpan.core.schemas.stages import PAIRS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone
-from goldpan.git.trees import patches
+from goldpan.git.trees import CommitPair, patches
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.table_rows import put_table
@@ -193,8 +194,8 @@ def fix_instance(
         )
         for place, change in enumerate(({}, fixed, tests))
     )
-    diffs = patches(repository.path, [(1, base, after), (2, base, tested)])
-    fix, test_patch = (patch.text or "" for patch in diffs)
+    diffs = patches(repository.path, [CommitPair(base, after), CommitPair(base, tested)])
+    fix, test_patch = (patch or "" for patch in diffs)
     identity = f"x:o/n#{name or number}"
     return FixInstance(identity, REPO, number, number, base, fix, test_patch, tuple(tests))
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.schemas import ENTRIES, REPOSITORIES
+from goldpan.core.schemas.mined import ENTRIES, REPOSITORIES
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from tests.table_rows import put_rows, put_table

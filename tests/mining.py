@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.schemas import MINED
+from goldpan.core.schemas.mined import MINED
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -129,7 +129,15 @@ def mine_twin(
 ) -> MineResult:
     """Mine the twin's main repository (or another) with one token; `given` are settings."""
     settings = twin_settings(twin, workspace, via, **changes)
-    return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
+    return mine_one(settings, repo or twin.world.main.full_name, notes or Notes())
+
+
+def mine_one(settings: Settings, repo: str, reporter: Reporter) -> MineResult:
+    """Mine one repository; raises why that cannot be."""
+    mined = mine(settings, [repo], reporter, PACE)[repo.lower()]
+    if isinstance(mined, GoldpanError):
+        raise mined
+    return mined
 
 
 def predict(settings: Settings, repo: str, notes: Notes, pace: Pace) -> CostEstimate:
@@ -153,7 +161,7 @@ def mine_as_told() -> None:
     workspace, url, way, repo = sys.argv[1:]
     (via,) = (path for path in BOTH if path == way)
     settings = _settings(url, Path(workspace), via)
-    result = mine(settings, repo, Reporter(quiet=True), PACE)
+    result = mine_one(settings, repo, Reporter(quiet=True))
     sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 
 

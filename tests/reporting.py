@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from goldpan.core.schemas import COMMENTS, ENTRIES, PAIRS, REPOSITORIES, REVISIONS, VERDICTS
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES, REPOSITORIES
+from goldpan.core.schemas.stages import PAIRS, REVISIONS, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family

@@ -10,7 +10,7 @@ from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
 from goldpan.execution.resolve import Resolution, resolve_all
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.trees import patches
+from goldpan.git.trees import CommitPair, patches
 from tests.git_repositories import REPO, Content, Repository
 from tests.mining import Notes
 from tests.verifying import ISOLATIONS
@@ -55,8 +55,8 @@ class Lab:
         with_tests = self.repository.commit({**self.files, **tests}, base, ref="refs/heads/tests")
         with_fix = self.repository.commit(fixed, base, ref="refs/heads/fix")
         clone(self.workspace, REPO, Notes(), source=self.repository.path)
-        diffs = patches(self.workspace.clone(REPO), [(1, base, with_fix), (2, base, with_tests)])
-        fix, test_patch = (patch.text or "" for patch in diffs)
+        pairs = [CommitPair(base, with_fix), CommitPair(base, with_tests)]
+        fix, test_patch = (patch or "" for patch in patches(self.workspace.clone(REPO), pairs))
         names = tuple(sorted(name.decode() for name in tests))
         return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, names)
 

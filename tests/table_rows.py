@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from docs.generate.markdown import page, table
 from goldpan.builders.recipes import RECIPES
-from goldpan.core import schemas
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas import stages
+from goldpan.core.schemas.mined import MINED
+from goldpan.core.schemas.table import TableSchema
 from goldpan.datasets.family import Family
 from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task
@@ -32,9 +33,8 @@ _COMMAND = re.compile(r"goldpan (?:build [\w-]+|annotate)\b")
 
 def tables_page() -> str:
     """Return the page of all tables between stages."""
-    tables = (thing for thing in vars(schemas).values() if isinstance(thing, TableSchema))
-    others = [table for table in tables if table not in schemas.MINED]
-    texts = ("\n\n".join(_table(schema)) for schema in (*schemas.MINED, *others))
+    others = [thing for _, thing in sorted(vars(stages).items()) if isinstance(thing, TableSchema)]
+    texts = ("\n\n".join(_table(schema)) for schema in (*MINED, *others))
     return page("Tables", _TABLES, *texts)
 
 

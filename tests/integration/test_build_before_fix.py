@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import Workspace
-from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, LEDGER
+from goldpan.core.schemas.mined import COMMENTS, COMMITS, ENTRIES, EVENTS, LEDGER
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
 from goldpan.miners.versions import open_versions

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import blocks_of
-from goldpan.core.schemas import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
+from goldpan.core.schemas.mined import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show

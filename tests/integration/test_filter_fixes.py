@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.schemas import COMMITS
+from goldpan.core.schemas.mined import COMMITS
 from tests.filtering import NOON, REPO, Row, build, dropped, issue, judge, pair, pull
 from tests.table_rows import put_table
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.schemas import EVENTS
+from goldpan.core.schemas.mined import EVENTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.pairs.files import is_test_by_letters, is_test_by_words
 from goldpan.filters.profile import criteria

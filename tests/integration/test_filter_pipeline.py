@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.schemas import LEDGER, VERDICTS
+from goldpan.core.schemas.mined import LEDGER
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution

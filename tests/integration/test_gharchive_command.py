@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.store import file_name
 from tests.drawing import daily

@@ -70,7 +70,7 @@ def test_the_token_opens_the_door_and_is_seen_nowhere(
 def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
     def sends_token(source: str | None) -> bool:
         remote = find_remote(REPO, source, TOKEN, "git.example.org")
-        return any(name.endswith("extraHeader") for name, _ in remote.reach.settings)
+        return any(name.endswith("extraHeader") for name, _ in remote.reach)
 
     assert sends_token(None)
     assert sends_token("https://git.example.org/o/n.git")

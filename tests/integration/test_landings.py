@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.schemas import COMMITS, ENTRIES, REFERENCES, REPOSITORIES
+from goldpan.core.schemas.mined import COMMITS, ENTRIES, REFERENCES, REPOSITORIES
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.miners.history.revisions import read_history

@@ -18,7 +18,7 @@ from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.cost import CostEstimate, expected_seconds
 from goldpan.miners.github.limits import TokenPool
-from goldpan.miners.mine import MineResult, mine_many, predict_many
+from goldpan.miners.mine import MineResult, mine, predict_many
 from tests.mining import (
     BOTH,
     PACE,
@@ -52,7 +52,7 @@ def twin() -> Iterable[Twin]:
 def mined(
     settings: Settings, names: Iterable[str], notes: Notes | None = None
 ) -> dict[str, MineResult | GoldpanError]:
-    return mine_many(settings, list(names), notes or Notes(), PACE)
+    return mine(settings, list(names), notes or Notes(), PACE)
 
 
 def predicted(settings: Settings, names: list[str]) -> dict[str, CostEstimate | GoldpanError]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.schemas import COMMENTS
+from goldpan.core.schemas.mined import COMMENTS
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.parse_timeline import EVENTS
 from tests.mining import (

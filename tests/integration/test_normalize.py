@@ -20,7 +20,7 @@ from goldpan.core.values import Execution
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.tables import chunks
+from goldpan.miners.tables import chunks, range_tables
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables.normalize import normalize, normalize_all
 from tests.backups import GEM, issue, pull
@@ -99,7 +99,8 @@ def test_rows_cross_ranges_whole(
         path.name: pq.read_table(path)
         for path in WorkspaceLayout(mined).tables(REPO).glob("*.parquet")
     }
-    monkeypatch.setattr(chunks, "RANGE", 7)
+    for holder in (chunks, range_tables):
+        monkeypatch.setattr(holder, "RANGE", 7)
     again(tmp_path / "w", 1)
     for name, table in before.items():
         assert pq.read_table(WorkspaceLayout(tmp_path / "w").tables(REPO) / name).equals(table), (

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES
+from goldpan.core.schemas.mined import COMMITS, ENTRIES, REFERENCES, REPOSITORIES
+from goldpan.core.schemas.stages import PAIRS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair

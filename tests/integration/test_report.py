@@ -19,7 +19,8 @@ from lxml import etree, html
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
-from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.filters.profile import criteria, load_profile, shipped_profiles

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from goldpan.code.patch import DiffLine, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.parquet import connect
 from goldpan.datasets.examples import FAMILIES
 from goldpan.filters.funnel import Funnel, FunnelRow

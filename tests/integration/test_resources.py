@@ -46,7 +46,7 @@ def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     if command == "filter":
         assert goldpan("pair", "--workspace", mined).code == 0
     done = goldpan(command, "--workspace", mined, room=500)
-    assert_one_sentence(done, f"{mined}/tmp/", "beyond the size")
+    assert_one_sentence(done, f"{mined}/", "beyond the size")
     assert list((mined / "tmp").iterdir()) == []
     assert goldpan(command, "--workspace", mined).code == 0
 
@@ -124,10 +124,9 @@ def test_a_full_disk_under_an_engine_is_no_defect() -> None:
 def test_a_table_that_a_full_disk_left_open_prints_no_trace(tmp_path: Path) -> None:
     code = (
         "import resource, sys; from pathlib import Path; import pyarrow as pa\n"
-        "from goldpan.core.storage.parquet import Writer\n"
+        "from goldpan.core.storage.parquet import writer\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4))\n"
-        "target = Writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())]))\n"
-        "del target"
+        "with writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())])): sys.exit()"
     )
     path = tmp_path / "x.parquet"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=False)

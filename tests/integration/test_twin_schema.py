@@ -38,7 +38,7 @@ def introspect(schema: GraphQLSchema) -> dict[str, Any]:
 
 
 def documents(dialect: Dialect = NEWEST) -> list[str]:
-    lists = [connection for key, connection in CONNECTIONS.items() if key not in dialect.lacks]
+    lists = [connection for key, connection in CONNECTIONS.items() if key not in dialect]
     return [
         adapt(queries.REPOSITORY, dialect),
         *(
@@ -93,7 +93,7 @@ def test_documents_do_without_what_a_server_lacks(lacking: tuple[str, str]) -> N
         kind: Any = schema.type_map[owner]
         del (kind.values if isinstance(kind, GraphQLEnumType) else kind.fields)[name]
     dialect = dialect_of(introspect(schema))
-    assert lacking in dialect.lacks
+    assert lacking in dialect
     for document in documents(dialect):
         assert validate(schema, parse(document)) == [], document
 
@@ -140,7 +140,7 @@ def test_the_schema_is_part_of_githubs() -> None:
         elif hasattr(kind, "values"):
             assert set(kind.values) == set(theirs.values)
     dialect = dialect_of(introspect(github))
-    assert {need for need in dialect.lacks if need in NEWER} == NEWER
+    assert {need for need in dialect if need in NEWER} == NEWER
     for document in documents(dialect):
         assert validate(github, parse(document)) == []
 

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.code.patch import split_patch
-from goldpan.core.schemas import PAIRS
+from goldpan.core.schemas.stages import PAIRS
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.apply import FileState, apply_diff, read_diff
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
-from goldpan.git.trees import patches, path_bytes
+from goldpan.git.trees import CommitPair, patches, path_bytes
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
@@ -118,7 +118,7 @@ def test_patches_turn_each_file_before_into_the_one_after(
     workspace: WorkspaceLayout, history: History
 ) -> None:
     revisions = [row for row in rows(workspace, "revisions") if row["state"] != "none"]
-    requests = ((row["number"], row["merge_base"], row["after_sha"]) for row in revisions)
+    pairs = [CommitPair(row["merge_base"], row["after_sha"]) for row in revisions]
     blobs = {
         (row["number"], row["path"]): (row["blob_before"], row["blob_after"])
         for row in rows(workspace, "changes")
@@ -126,10 +126,11 @@ def test_patches_turn_each_file_before_into_the_one_after(
     }
     done = 0
     with Objects(workspace.clone(REPO)) as objects:
-        for patch in patches(workspace.clone(REPO), requests):
-            assert patch.text is not None
-            for part in split_patch(patch.text):
-                pair = blobs.get((patch.number, part.path))
+        texts = patches(workspace.clone(REPO), pairs)
+        for row, patch in zip(revisions, texts, strict=True):
+            assert patch is not None
+            for part in split_patch(patch):
+                pair = blobs.get((row["number"], part.path))
                 if pair:
                     old = (part.moved_from or part.path).encode()
                     before = {old: FileState(objects.blob(pair[0]) or b"")} if pair[0] else {}

@@ -17,7 +17,7 @@ from goldpan.execution.isolation import IsolationName
 from goldpan.execution.records import FixInstance, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.trees import patches
+from goldpan.git.trees import CommitPair, patches
 from tests.git_repositories import REPO, Repository
 from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes
@@ -102,8 +102,8 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     tested = repository.commit({**content, **test}, base, ref="refs/heads/tests")
     workspace = WorkspaceLayout(tmp_path / "lab")
     clone(workspace, REPO, Notes(), source=repository.path)
-    diffs = patches(workspace.clone(REPO), [(1, base, fixed), (2, base, tested)])
-    fix, test_patch = (patch.text or "" for patch in diffs)
+    diffs = patches(workspace.clone(REPO), [CommitPair(base, fixed), CommitPair(base, tested)])
+    fix, test_patch = (patch or "" for patch in diffs)
     instance = FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, (project.test,))
     settings = replace(SETTINGS, isolation=ISOLATIONS[0])
     own = files_of(f"{name} recipe")

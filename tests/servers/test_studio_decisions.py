@@ -16,7 +16,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.deciding import decided
 from tests.studio import QUIET, Annotators, annotated_rows, fix_pairs

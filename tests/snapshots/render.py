@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 import goldpan
 from goldpan import plugins
-from goldpan.core import schemas
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas import stages
+from goldpan.core.schemas.mined import MINED
+from goldpan.core.schemas.table import TableSchema
 from goldpan.datasets.examples import FAMILIES, QA_WITH_DISCUSSIONS
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.score import predictions_schema
@@ -39,7 +40,7 @@ def python() -> str:
 
 def tables() -> str:
     """Return the columns of every table and dataset."""
-    listed = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
+    listed = [*MINED, *(value for value in vars(stages).values() if isinstance(value, TableSchema))]
     listed += [family.table for family in FAMILIES.values()]
     listed.append(replace(QA_WITH_DISCUSSIONS, name="qa --source discussions").table)
     lines = []

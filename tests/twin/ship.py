@@ -17,7 +17,7 @@ from typing import Any
 from goldpan import demo
 from goldpan.annotation.review.request import ReviewSettings
 from goldpan.annotation.review.run import run_review
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -106,8 +106,8 @@ def _mine(world: World, workspace: Path) -> None:
         settings = Settings(
             workspace, ("demo",), api_url=twin.url, via="graphql", concurrency=1, workers=1
         )
-        done = mine(settings, repo, Reporter(quiet=True), _NO_WAITING)
-    if done.coverage is None or not done.coverage.complete:
+        done = mine(settings, [repo], Reporter(quiet=True), _NO_WAITING)[repo.lower()]
+    if isinstance(done, GoldpanError) or done.coverage is None or not done.coverage.complete:
         raise WorkspaceError(f"{repo} was not mined completely", f"See {done}")
 
 

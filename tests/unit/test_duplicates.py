@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.schemas import DUPLICATES
+from goldpan.core.schemas.stages import DUPLICATES
 from goldpan.core.values import Execution
 from goldpan.filters.clusters import Source, find_duplicates
 from goldpan.filters.duplicates import settings as settings_module

@@ -21,7 +21,7 @@ from goldpan.annotation.review.request import (
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.filters.stored import read_verdicts
 from goldpan.llm.parts import PromptPart, cut
 from goldpan.llm.settings import Price

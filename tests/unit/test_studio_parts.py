@@ -32,7 +32,7 @@ from goldpan.annotation.studio.serve import (
     server_directory,
 )
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.schemas.stages import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.reporting import HOSTILE

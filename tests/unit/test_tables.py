@@ -7,11 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.core import schemas
-from goldpan.core.schemas import MINED, PAIRS, TableSchema
+from goldpan.core.schemas import stages
+from goldpan.core.schemas.mined import MINED
+from goldpan.core.schemas.stages import PAIRS
+from goldpan.core.schemas.table import TableSchema
 from goldpan.miners.tables.columns import Person, UnreadableValue, actor, user
 
-TABLES = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
+TABLES = [*MINED, *(value for value in vars(stages).values() if isinstance(value, TableSchema))]
 
 
 def test_every_table_is_listed_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from goldpan.datasets.tasks.data import (
     with_validation,
 )
 from goldpan.datasets.tasks.importing import import_files, readers
-from goldpan.datasets.tasks.registry import find_task, load_tasks, parse_task, plain_task, task_of
+from goldpan.datasets.tasks.registry import find_task, load_tasks, parse_task, task_of
 from goldpan.datasets.tasks.sources import files_by_task, tasks_of_source
 from goldpan.datasets.tasks.table_reader import SETTINGS
 from goldpan.datasets.tasks.task import (
@@ -132,7 +132,7 @@ def test_sources_take_the_files_that_their_tasks_name() -> None:
 
 def test_a_task_comes_back_from_plain_data() -> None:
     for task in load_tasks().values():
-        assert task_of(plain_task(task), "provenance.json") == task
+        assert task_of(asdict(task), "provenance.json") == task
 
 
 def test_prompts_are_filled_once() -> None:

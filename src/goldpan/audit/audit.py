@@ -31,10 +31,10 @@ from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_r
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Result
-from goldpan.core.schemas import FINDINGS
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.schemas.stages import FINDINGS
+from goldpan.core.storage.parquet import replace_table
 from goldpan.core.storage.sealed import write_lineage
-from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
@@ -188,18 +188,12 @@ def _write(
     inputs: Mapping[str, str],
 ) -> Path:
     target = workspace.findings(dataset)
-    make_directory(target.parent)
     plain = [
         {"id": row.id, "repo": row.repo or None, "digest": row.digest, **row.finding.columns()}
         for row in found
     ]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
-    table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
-    with workspace.scratch() as scratch:
-        path = scratch / target.name
-        with writer(path, FINDINGS) as file:
-            write(file, FINDINGS, "", table)
-        publish({path: target})
+    replace_table(target, FINDINGS, FINDINGS.ordered(table))
     write_lineage(target.parent, STAGE, inputs, [target])
     return target
 

@@ -21,7 +21,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
-from goldpan.git.trees import patches
+from goldpan.git.trees import CommitPair, patches
 
 _GIT = "diff --git "
 _COMMENT = re.compile(
@@ -68,7 +68,7 @@ class Fixes(ExitStack):
         self._workspace = workspace
         super().__init__()
         self._objects: dict[str, Objects | None] = {}
-        self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
+        self._revisions: dict[str, dict[int, CommitPair]] = {}
 
     def of(self, rows: Sequence[Row]) -> list[Fix | None]:
         """Return the fix of each row; None where it is not available."""
@@ -142,18 +142,17 @@ class Fixes(ExitStack):
                 continue
             states = self._states(repo)
             known = [row for row in rows if row.repo == repo and row.pull in states]
-            spans = [(row.pull or 0, *states[row.pull or 0]) for row in known]
-            found = patches(self._workspace.clone(repo), spans)
-            diffs |= {row.id: patch.text or "" for row, patch in zip(known, found, strict=True)}
+            found = patches(self._workspace.clone(repo), [states[row.pull or 0] for row in known])
+            diffs |= {row.id: patch or "" for row, patch in zip(known, found, strict=True)}
         return diffs
 
-    def _states(self, repo: str) -> dict[int, tuple[str, str]]:
+    def _states(self, repo: str) -> dict[int, CommitPair]:
         """Return the commits before and after each pull request, by its number."""
         if repo not in self._revisions:
             path = self._workspace.table(repo, "revisions")
             table = read_table(path, _REVISIONS).to_pylist() if path.exists() else []
             self._revisions[repo] = {
-                row["number"]: (row["merge_base"], row["after_sha"])
+                row["number"]: CommitPair(row["merge_base"], row["after_sha"])
                 for row in table
                 if row["merge_base"] and row["after_sha"]
             }

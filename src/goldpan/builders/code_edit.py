@@ -24,7 +24,7 @@ from goldpan.code.languages import language_of
 from goldpan.code.patch import split_patch
 from goldpan.git.apply import text_hunks
 from goldpan.git.objects import Objects
-from goldpan.git.trees import Patch, diff_name
+from goldpan.git.trees import diff_name
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 FAMILY = "code-edit"
@@ -66,7 +66,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                     "pull_body": context.text(pair["pull_body"]),
                     "base_sha": pair["before_sha"],
                     "head_sha": pair["after_sha"],
-                    "diff": _diff(patch.text, change),
+                    "diff": _diff(patch, change),
                 }
 
 
@@ -80,7 +80,7 @@ def _proved(context: BuildContext) -> Iterator[PatchedPairs]:
             continue
         name = row["id"].replace(issue_resolution.FAMILY, FAMILY, 1)
         shared = {**row, "id": name, "created_at": row["issue_created_at"]}
-        yield changes, iter([(changes[0], shared, Patch(row["pull"], row["patch"]))])
+        yield changes, iter([(changes[0], shared, row["patch"])])
 
 
 def _diff(diff: str | None, change: dict[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from goldpan.builders.request import BEFORE_FIX, BuildRequest
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
-from goldpan.git.trees import Patch, patches
+from goldpan.git.trees import CommitPair, patches
 from goldpan.miners.versions import TextHistory, Work, open_versions
 from goldpan.text.redaction import redact
 
@@ -194,7 +194,9 @@ def fix_pairs(
         )
 
 
-PatchedPairs = tuple[list[dict[str, Any]], Iterator[tuple[dict[str, Any], dict[str, Any], Patch]]]
+PatchedPairs = tuple[
+    list[dict[str, Any]], Iterator[tuple[dict[str, Any], dict[str, Any], str | None]]
+]
 """Some pairs, then each with the columns that its examples share, and its patch."""
 
 
@@ -206,6 +208,7 @@ def patched_pairs(
     waiting = fix_pairs(context, family, several_files=several_files)
     while batch := list(islice(waiting, _AT_ONCE)):
         pairs = [pair for pair, _ in batch]
-        spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair in pairs]
-        texts = patches(clone, spans)
+        texts = patches(
+            clone, [CommitPair(pair["merge_base"], pair["after_sha"]) for pair in pairs]
+        )
         yield pairs, ((*both, patch) for both, patch in zip(batch, texts, strict=True))

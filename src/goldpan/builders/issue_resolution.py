@@ -53,7 +53,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         earlier = context.earlier()
         for _, patched in patched_pairs(context, FAMILY, several_files=True):
             for pair, shared, patch in patched:
-                change = _change(context, objects, pair, patch.text)
+                change = _change(context, objects, pair, patch)
                 if isinstance(change, str):
                     context.dropped[change] += 1
                     continue

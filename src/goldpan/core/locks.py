@@ -20,10 +20,8 @@ def hold_lock(path: Path, busy: GoldpanError | None = None) -> Iterator[None]:
     lock = FileLock(path, blocking=busy is None, fallback_to_soft=False)
     try:
         lock.acquire()
-    except Timeout:
-        if busy is None:
-            raise
-        raise busy from None
+    except Timeout as error:
+        raise busy or error from None
     try:
         with lease_for(path, busy):
             yield

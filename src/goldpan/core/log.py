@@ -58,10 +58,10 @@ def start_log(file: Path | None, *, verbose: bool, as_json: bool = False) -> Non
     `as_json` has all that people are told on standard error written there as JSON lines instead.
     Raises `UsageError` where the file cannot be written.
     """
-    if as_json:
+    if as_json or verbose:
         screen = logging.StreamHandler(sys.stderr)
-        screen.setFormatter(_JsonLines())
-        _attach(screen, ("goldpan", *_SERVERS) if verbose else ("goldpan",))
+        screen.setFormatter(_JsonLines() if as_json else _Masked("%(message)s"))
+        _attach(screen, (*(["goldpan"] if as_json else []), *(_SERVERS if verbose else ())))
     if file is not None:
         try:
             handler = logging.FileHandler(file, encoding="utf-8")
@@ -71,10 +71,6 @@ def start_log(file: Path | None, *, verbose: bool, as_json: bool = False) -> Non
             ) from None
         handler.setFormatter(_Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         _attach(handler, ("goldpan", *_SERVERS))
-    if verbose and not as_json:
-        screen = logging.StreamHandler(sys.stderr)
-        screen.setFormatter(_Masked("%(message)s"))
-        _attach(screen, _SERVERS)
 
 
 def is_json() -> bool:

@@ -240,11 +240,6 @@ def _field(title: str, content: Any) -> Iterator[Block]:
             return
         case [dict(), *_]:
             yield table_of(content, title=title)
-        case dict() if all(isinstance(item, int) for item in content.values()):
-            yield Table((title, "number"), list(content.items()))
-        case dict() if all(isinstance(item, list | dict) for item in content.values()):
-            for name, item in content.items():
-                yield from _field(f"{title} {name}", item)
         case _:
             yield Line(f"{title}: {_told(content)}")
 
@@ -394,10 +389,7 @@ def html_of(block: Block) -> str:
             return f"<p><b>{escape(block.name)}</b>{escape(block.rest)}</p>"
         case Table():
             head = "".join(f"<th>{escape(name)}</th>" for name in block.columns)
-            body = "".join(map(_html_row, block.cells))
+            rows = ([f"<td>{escape(cell_text(cell))}</td>" for cell in row] for row in block.cells)
+            body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
             caption = f"<caption>{escape(block.title)}</caption>" if block.title else ""
             return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _html_row(cells: Sequence[Any]) -> str:
-    return "<tr>" + "".join(f"<td>{escape(cell_text(cell))}</td>" for cell in cells) + "</tr>"

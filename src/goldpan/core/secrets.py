@@ -85,7 +85,8 @@ def _spellings(secret: str) -> Iterator[str]:
 
     data = secret.encode("utf-8", "surrogatepass")
     quoted = quote(data, safe="")
-    yield from (secret, quoted, quote(data, safe="/"), re.sub("%..", _lower, quoted))
+    yield from (secret, quoted, quote(data, safe="/"))
+    yield re.sub("%..", lambda code: code[0].lower(), quoted)
     octets = data.hex()
     pairs = [octets[at : at + 2] for at in range(0, len(octets), 2)]
     yield from ("".join(f"%{pair}" for pair in pairs), octets)
@@ -112,10 +113,6 @@ def _in_base64(data: bytes) -> Iterator[str]:
         last = (before + len(data)) * 8 // 6
         yield coded[first:last]
         yield coded[first:last].replace("+", "-").replace("/", "_")
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match[0].lower()
 
 
 def _secrets_of(name: str, value: str) -> Iterable[str]:

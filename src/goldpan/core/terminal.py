@@ -76,11 +76,6 @@ def clean(value: object, style: str = "") -> Text:
     return Text(printable(str(value)).translate({9: " ", 10: " "}), style)
 
 
-def titled(name: object, rest: str) -> Text:
-    """Return a blank line and one that begins with a name in bold."""
-    return Text.assemble("\n", clean(name, "bold"), clean(rest))
-
-
 def show(blocks: Iterable[Block]) -> None:
     """Print blocks; what they hold commands nothing and holds no secret (`Terminal`)."""
     for block in blocks:
@@ -90,7 +85,8 @@ def show(blocks: Iterable[Block]) -> None:
                 text = in_workspace(block.text) if has_command else block.text
                 _print_wrapped(sys.stdout, clean(text, block.style), soft=has_command)
             case Title():
-                Terminal().print(titled(block.name, block.rest))
+                line = Text.assemble("\n", clean(block.name, "bold"), clean(block.rest))
+                Terminal().print(line)
             case Table():
                 _show_table(block)
 

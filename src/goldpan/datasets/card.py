@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from shutil import copy2, copytree
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -94,10 +93,7 @@ def state_audit(directory: Path, sentence: str, page: str) -> None:
         for name, text in texts.items()
     }
     texts[PROVENANCE] = sealed_json({**provenance, "files": {**files, **about}})
-    with (
-        TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as scratch,
-        replacing(directory, Path(scratch)) as building,
-    ):
+    with replacing(directory) as building:
         copytree(directory, building, copy_function=_link, dirs_exist_ok=True)
         for name, text in texts.items():
             write_whole(building / name, text)
@@ -296,10 +292,8 @@ def _body(record: DatasetRecord) -> str:
 
 def _coefficient(estimate: Mapping[str, float | None]) -> RawMarkdown:
     value, low, high = (estimate[name] for name in ("value", "low", "high"))
-    if value is None:
+    if value is None or low is None or high is None:
         return RawMarkdown("not defined")
-    if low is None or high is None:
-        return RawMarkdown(f"{value:.2f}")
     return RawMarkdown(f"{value:.2f} (95% interval {low:.2f} to {high:.2f})")
 
 

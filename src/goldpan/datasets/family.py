@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 
 from goldpan.core.errors import choices
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.settings.file import read_toml
 
 REPO = "repo"

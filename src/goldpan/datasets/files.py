@@ -117,7 +117,6 @@ def write_dataset(
     card: CardInputs,
     *,
     since: Path | None = None,
-    shard_bytes: int = SHARD_BYTES,
     golds: Sequence[Gold] = (),
     extras: Extras | None = None,
 ) -> Written:
@@ -141,7 +140,7 @@ def write_dataset(
     try:
         with workspace.replacing(directory) as building:
             spool = rows if isinstance(rows, Spool) else _spooled(building, family, rows)
-            written = _write_data(building, spool, family, plan, shard_bytes)
+            written = _write_data(building, spool, family, plan)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
             quoted = {(origin.repo, origin.license): 0 for origin in extras.quoted}
@@ -182,9 +181,7 @@ def _spooled(building: Path, family: Family, rows: pa.Table | Iterable[pa.Record
     return Spool([path], facts_of(family))
 
 
-def _write_data(
-    building: Path, spool: Spool, family: Family, plan: SplitPlan, shard_bytes: int
-) -> Written:
+def _write_data(building: Path, spool: Spool, family: Family, plan: SplitPlan) -> Written:
     data = building / "data"
     data.mkdir(parents=True)
     splits = assign_splits(_candidates(spool.facts, family), plan)
@@ -194,7 +191,7 @@ def _write_data(
     for name in plan.names:
         chosen = [index for index in order if splits.names[index] == name]
         tables = (table.drop_columns(GROUP) for table in spool.read(chosen))
-        paths, rows, size = write_shards(data, name, family.schema, tables, shard_bytes)
+        paths, rows, size = write_shards(data, name, family.schema, tables)
         if rows:
             dates = {"min": None, "max": None}
             if family.moment:

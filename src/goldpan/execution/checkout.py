@@ -25,7 +25,7 @@ from packaging.version import InvalidVersion, Version
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.git.process import NOWHERE, environment, git
+from goldpan.git.process import environment, git
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 _RELEASE = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,9}")
@@ -41,7 +41,7 @@ def check_out(clone: Path, commit: str, directory: Path, index: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
         variables = {
-            **environment(NOWHERE, clone),
+            **environment(clone=clone),
             "GIT_DIR": str(_plain_repository(Path(scratch, "git"))),
             "GIT_OBJECT_DIRECTORY": str(clone.absolute() / "objects"),
             "GIT_WORK_TREE": str(directory),
@@ -130,7 +130,7 @@ def copied_tree(source: Path, target: Path) -> Iterator[Path]:
     """
     process = subprocess.run(  # noqa: S603 - cp with our own arguments
         ["cp", "--archive", "--reflink=auto", "--", os.fspath(source), os.fspath(target)],  # noqa: S607
-        env=environment(NOWHERE),
+        env=environment(),
         check=False,
         capture_output=True,
     )

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import Engine, open_engine
 from goldpan.core.resources import named
-from goldpan.core.schemas import DUPLICATES
-from goldpan.core.storage.parquet import open_tables, read_metadata, read_table, writer
+from goldpan.core.schemas.stages import DUPLICATES
+from goldpan.core.storage.parquet import open_tables, read_metadata, read_table, replace_table
 from goldpan.core.storage.sealed import file_digest
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.filters.duplicates.near import Groups, group
@@ -68,11 +68,7 @@ def workspace_duplicates(
         with named(scratch), reporter.task("near duplicates", len(sources)) as task:
             duplicates = find_duplicates(sources, settings, engine=opened, on_source=task.advance)
         duplicates = mark_siblings(duplicates, _tasks(workspace, duplicates))
-        unfinished = scratch / path.name
-        with writer(unfinished, DUPLICATES) as target:
-            target.add_key_value_metadata({_INPUTS_KEY: inputs})
-            target.write_table(duplicates)
-        publish({unfinished: path})
+    replace_table(path, DUPLICATES, duplicates, metadata={_INPUTS_KEY: inputs})
     return duplicates
 
 

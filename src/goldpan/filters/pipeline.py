@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.result import Result, Results, count
-from goldpan.core.schemas import VERDICTS
-from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
+from goldpan.core.schemas.stages import VERDICTS
+from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
@@ -150,7 +150,7 @@ def _filter(
     applied = stored_profile(profile, sorted({*run.judged, *run.reused}))
     metadata = {INPUTS_KEY: inputs.encode(), PROFILE_KEY: applied}
     path = workspace.verdicts(repo, profile.name)
-    replace_tables(workspace, {path: (VERDICTS, verdicts)}, name, metadata)
+    replace_table(path, VERDICTS, verdicts, name, metadata)
     return FilterResult(
         name,
         profile.name,

@@ -33,17 +33,8 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.schemas import (
-    CHANGES,
-    COMMITS,
-    DISCUSSION_COMMENTS,
-    DISCUSSIONS,
-    EVENTS,
-    FILES,
-    PAIRS,
-    REVISIONS,
-    VERDICTS,
-)
+from goldpan.core.schemas.mined import COMMITS, DISCUSSION_COMMENTS, DISCUSSIONS, EVENTS, FILES
+from goldpan.core.schemas.stages import CHANGES, PAIRS, REVISIONS, VERDICTS
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.sealed import check_inputs
 from goldpan.core.storage.workspace import WorkspaceLayout

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import IO, cast
@@ -20,14 +19,6 @@ from goldpan.git.process import stream
 
 _OURS, _THEIRS, _STALE = 1, 2, 4
 _NEVER = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """Where a head left a base: the merge base, and how many commits the head is ahead."""
-
-    merge_base: str
-    ahead: int
 
 
 class Ancestry:
@@ -77,19 +68,20 @@ class Ancestry:
     def is_ancestor(self, old: str, new: str) -> bool:
         """Tell whether a commit is another one or comes before it."""
         fork = self.fork(new, old)
-        return fork is not None and fork.merge_base == old
+        return fork is not None and fork[0] == old
 
-    def fork(self, base: str, head: str) -> Fork | None:
-        """Return where a head left a base; None where they have no ancestor in common.
+    def fork(self, base: str, head: str) -> tuple[str, int] | None:
+        """Return the merge base of a head and how many commits the head is ahead of it.
 
-        Of several merge bases it is the newest, as with `git merge-base`.
+        None where they have no ancestor in common. Of several merge bases it is the newest, as with
+        `git merge-base`.
         """
         start, end = self._places[base], self._places[head]
         bases, ahead = self._paint(start, end)
         if not bases:
             return None
         newest = max(bases, key=lambda index: (self._times[index], -index))
-        return Fork(self._ids[newest], ahead)
+        return self._ids[newest], ahead
 
     def _first_parents(self, tip: str | None) -> list[int]:
         """Return the trunk, oldest commit first."""

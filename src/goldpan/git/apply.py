@@ -20,7 +20,7 @@ from pathlib import Path
 from goldpan.core.errors import GitError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.git.process import Reach, check_version, environment
+from goldpan.git.process import check_version, environment
 from goldpan.git.trees import SUBMODULE, SYMLINK, is_unsafe
 
 MOST_BYTES = 64 << 20
@@ -33,8 +33,7 @@ NO_PREFIX = "-p0"
 # A binary patch may say that little data becomes much, and hunks that fit nowhere take long.
 _BOUNDED = 'ulimit -t 60 2> /dev/null; ulimit -v 4194304 2> /dev/null; exec git "$@"'
 # With `FIX_SPACES`, only white space at the ends of lines is mended.
-_SPACES = "blank-at-eol,-space-before-tab,-blank-at-eof,cr-at-eol"
-_ALONE = Reach(settings=(("core.whitespace", _SPACES),))
+_SPACES = "core.whitespace=blank-at-eol,-space-before-tab,-blank-at-eof,cr-at-eol"
 _APPLY = ("apply", "--whitespace=nowarn")
 _COMPLAINT = re.compile(r"(?:error|fatal): (?:git apply: )?(.+)")
 _UNFIT = re.compile(r"error: (.+): patch does not apply")
@@ -167,9 +166,9 @@ def _git(
 ) -> bytes:
     check_version()
     process = subprocess.run(  # noqa: S603 - git with our own arguments
-        ["sh", "-c", _BOUNDED, "git", *arguments],  # noqa: S607
+        ["sh", "-c", _BOUNDED, "git", "-c", _SPACES, *arguments],  # noqa: S607
         input=stdin,
-        env={**environment(_ALONE), "GIT_DIR": os.devnull},
+        env={**environment(), "GIT_DIR": os.devnull},
         cwd=folder,
         capture_output=True,
         check=False,

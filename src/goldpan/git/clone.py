@@ -14,9 +14,10 @@ import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from subprocess import PIPE
-from typing import IO
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from goldpan.core.errors import GitError
@@ -24,7 +25,7 @@ from goldpan.core.result import count
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.git.objects import Objects
-from goldpan.git.process import Reach, failure, git, start
+from goldpan.git.process import GitSettings, failure, git, start
 from goldpan.git.refs import RECORD, read_refs, verify_clone, write_refs_record
 from goldpan.git.remote import NAME, Remote, find_remote, follow, was_redirected
 
@@ -48,14 +49,13 @@ def fetch(
     ids: Iterable[str],
     reporter: Reporter,
     title: str,
-    settings: tuple[tuple[str, str], ...] = (),
+    settings: GitSettings = (),
 ) -> bool:
     """Fetch refspecs or object ids, and tell whether files stayed behind on the server.
 
     Raises `GitError`; refs that were written before a cut are whole, the others as they were.
     """
-    reach = remote.reach
-    reach = Reach(reach.protocols, (*reach.settings, *settings))
+    reach = (*remote.reach, *settings)
     options = (*_OPTIONS, *(("--filter=blob:none",) if remote.is_partial else ()))
     with tempfile.TemporaryFile() as wanted_file, reporter.task(title, 100) as task:
         wanted_file.writelines(f"{id_}\n".encode() for id_ in ids)
@@ -66,7 +66,7 @@ def fetch(
         )
         with process:
             try:
-                for line in _lines(process.stderr):
+                for line in _lines(cast(BufferedReader, process.stderr)):
                     if match := _PROGRESS.search(line):
                         task.advance(max(0, int(match[1]) - task.done))
                     elif len(lines) < _MOST_LINES and not _CHATTER.match(line):
@@ -80,12 +80,10 @@ def fetch(
     return remote.is_partial and NO_FILTER not in complaint
 
 
-def _lines(source: IO[bytes] | None) -> Iterator[bytes]:
+def _lines(source: BufferedReader) -> Iterator[bytes]:
     """Yield git's messages as they come: progress lines end with a carriage return."""
-    if source is None:
-        raise RuntimeError("git was started without a pipe for its messages")
     unfinished = b""
-    while block := source.read1(1 << 16):  # type: ignore[attr-defined]
+    while block := source.read1(1 << 16):
         *lines, unfinished = _ENDS.split(unfinished + block)
         yield from lines
         unfinished = unfinished[-_LONGEST_LINE:]
@@ -97,16 +95,6 @@ _NOT_THERE = re.compile(r"not our ref ([0-9a-f]{40})")
 _SETTINGS = (("fetch.negotiationAlgorithm", "noop"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Prefetched:
-    """The result of fetching missing objects."""
-
-    fetched: int
-    missing: int
-    """Objects that the source does not have either."""
-    requests: int
-
-
 def prefetch(
     clone: Path,
     ids: Iterable[str],
@@ -114,28 +102,26 @@ def prefetch(
     *,
     token: str | None = None,
     host: str = "github.com",
-) -> Prefetched:
-    """Fetch those of these blobs that a partial clone lacks; a whole clone is left as it is.
+) -> int:
+    """Fetch those of these blobs that a partial clone lacks, and return how many came.
 
     A server rejects a whole request for one object that it does not have. So the ids must be of
     blobs (a submodule's is a commit of another repository), and what is rejected all the same
-    is told apart by halving. Raises `GitError` where the source cannot be reached.
+    is told apart by halving. A whole clone is left as it is. Raises `GitError` where the source
+    cannot be reached.
     """
     address = promisor(clone)
     if address is None:
-        return Prefetched(0, 0, 0)
+        return 0
     ordered = sorted(set(ids))
     with Objects(clone) as objects:
         absent = [id_ for id_, info in zip(ordered, objects.info(ordered), strict=True) if not info]
-    if not absent:
-        return Prefetched(0, 0, 0)
     remote = find_remote(clone.stem, address, token, host)
     title = f"Fetching {count(len(absent), 'file')}"
-    waiting = [absent]
-    missing = requests = 0
+    waiting = [absent] if absent else []
+    missing = 0
     while waiting:
         batch = waiting.pop()
-        requests += 1
         try:
             fetch(clone, remote, batch, reporter, title, _SETTINGS)
         except GitError as error:
@@ -146,7 +132,7 @@ def prefetch(
             remaining = [id_ for id_ in batch if id_ != refused[1]]
             half = len(remaining) // 2
             waiting += [part for part in (remaining[half:], remaining[:half]) if part]
-    return Prefetched(len(absent) - missing, missing, requests)
+    return len(absent) - missing
 
 
 _BRANCHES = "refs/heads/"
@@ -180,14 +166,6 @@ class CloneResult:
     """True where files are fetched only when they are needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The refs of a source that are wanted, and the branch that its HEAD names."""
-
-    refs: Mapping[str, str]
-    head: str | None
-
-
 def clone(
     workspace: WorkspaceLayout,
     repo: str,
@@ -205,24 +183,22 @@ def clone(
     """
     remote = find_remote(repo, source, token, host)
     _refuse_shallow(remote)
-    remote, listed = _list_refs(remote)
+    remote, refs, head = _list_refs(remote)
     target = workspace.clone(repo)
     title = f"Fetching the history of {repo}"
     if (target / RECORD).exists():  # else the last update did not end
         _set_damaged_aside(target, reporter)
     if target.exists():
-        kept_refs = _update(target, remote, listed, reporter, title)
-        return CloneResult(
-            repo, target, False, len(listed.refs), kept_refs, promisor(target) is not None
-        )
+        kept_refs = _update(target, remote, refs, head, reporter, title)
+        return CloneResult(repo, target, False, len(refs), kept_refs, promisor(target) is not None)
     with workspace.scratch() as scratch:
         fresh = scratch / target.name
         git("init", *_INIT, fresh, subject=str(fresh))
-        partial = _fetch(fresh, remote, listed, reporter, title)
-        _point_head(fresh, listed)
+        partial = _fetch(fresh, remote, refs, reporter, title)
+        _point_head(fresh, head)
         write_refs_record(fresh)
         publish({fresh: target})
-    return CloneResult(repo, target, True, len(listed.refs), 0, partial)
+    return CloneResult(repo, target, True, len(refs), 0, partial)
 
 
 def _set_damaged_aside(path: Path, reporter: Reporter) -> None:
@@ -281,8 +257,8 @@ def _setting(path: Path, name: str) -> str | None:
     return configured.decode().strip() or None
 
 
-def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
-    """Return the refs of a source, and the source at the address that it has now."""
+def _list_refs(remote: Remote) -> tuple[Remote, Mapping[str, str], str | None]:
+    """Return a source at the address that it has now, its refs, and the branch of its HEAD."""
     try:
         listed = _ls_remote(remote)
     except GitError as error:
@@ -311,68 +287,67 @@ def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
         usual = [name for name in at_tip if name in ("refs/heads/main", "refs/heads/master")]
         sure = at_tip if tip or len(at_tip) == 1 else ()
         head = next(iter((*usual, *sure)), None)
-    return remote, _Listed(refs, head)
+    return remote, refs, head
 
 
 def _ls_remote(remote: Remote) -> bytes:
     return git("ls-remote", "--symref", remote.url, subject=remote.url, reach=remote.reach)
 
 
-def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> bool:
+def _fetch(
+    path: Path, remote: Remote, refs: Mapping[str, str], reporter: Reporter, title: str
+) -> bool:
     """Fetch all refs, and tell whether files stayed behind."""
     partial = False
-    if listed.refs:
+    if refs:
         before = promisor(path)
         if remote.is_partial:  # first, so that no kill leaves a clone that hides its lack of files
             git("config", PROMISOR, remote.url, clone=path, subject=str(path))
         partial = fetch(path, remote, _REFSPECS, reporter, title)
         if remote.is_partial and not partial and before is None:
             git("config", "--unset", PROMISOR, clone=path, subject=str(path))
-    git("config", SOURCE, _published_source(remote), clone=path, subject=str(path))
+    source = remote.url
+    if remote.is_local:  # no path of this machine is published
+        source = "bundle" if remote.kind == "bundle" else "folder"
+    git("config", SOURCE, source, clone=path, subject=str(path))
     return partial
 
 
-def _point_head(path: Path, listed: _Listed) -> None:
-    if listed.head is not None and listed.head.startswith(_BRANCHES):
-        git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
+def _point_head(path: Path, head: str | None) -> None:
+    if head is not None and head.startswith(_BRANCHES):
+        git("symbolic-ref", "HEAD", head, clone=path, subject=str(path))
 
 
-def _published_source(remote: Remote) -> str:
-    """Return what may be published of a source: no path of this machine."""
-    if not remote.is_local:
-        return remote.url
-    return "bundle" if remote.kind == "bundle" else "folder"
-
-
-def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
-    """Update a clone, and return how many commits only it still holds."""
+def _update(
+    path: Path,
+    remote: Remote,
+    refs: Mapping[str, str],
+    head: str | None,
+    reporter: Reporter,
+    title: str,
+) -> int:
+    """Fetch what is new and keep what refs pointed to before; return how many commits that are."""
     if not (path / "HEAD").is_file():
         raise GitError(f"{path} is not a clone", "Delete it and run the same command again")
     (path / RECORD).unlink(missing_ok=True)  # until the refs are those of the source
     try:
-        return _update_refs(path, remote, listed, reporter, title)
+        before = read_refs(path)
+        gone = {
+            name: value
+            for name, value in before.items()
+            if name.startswith((_BRANCHES, _TAGS)) and name not in refs
+        }
+        # A branch that is gone may stand in the way of a new one: a file where a folder must be.
+        _write_refs(path, set(gone.values()), gone)
+        if any(before.get(name) != value for name, value in refs.items()):
+            _fetch(path, remote, refs, reporter, title)
+        _point_head(path, head)
+        after = read_refs(path)
+        moved = {value for name, value in before.items() if after.get(name, value) != value}
+        _write_refs(path, moved, {})
+        return len({*gone.values(), *moved})
     finally:  # a fetch that was cut moved some refs, and whole ones
         write_refs_record(path)
-
-
-def _update_refs(
-    path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str
-) -> int:
-    """Fetch what is new, and keep what refs pointed to before."""
-    before = read_refs(path)
-    vanished = [
-        name for name in before if name.startswith((_BRANCHES, _TAGS)) and name not in listed.refs
-    ]
-    lost = {before[name] for name in vanished}
-    # A branch that is gone may stand in the way of a new one: a file where a folder must be.
-    _write_refs(path, lost, {name: before[name] for name in vanished})
-    if any(before.get(name) != value for name, value in listed.refs.items()):
-        _fetch(path, remote, listed, reporter, title)
-    _point_head(path, listed)
-    after = read_refs(path)
-    moved = {value for name, value in before.items() if after.get(name, value) != value}
-    _write_refs(path, moved, {})
-    return len(lost | moved)
 
 
 def _write_refs(path: Path, keep: set[str], delete: Mapping[str, str]) -> None:

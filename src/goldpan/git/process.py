@@ -1,8 +1,8 @@
 """Runs git in one environment, where nothing of the user's can change its output.
 
-Settings, hooks, attributes and prompts of the user or of a repository take no part. Each call
-says what its command may reach: the commands that read a clone reach nothing, so no missing
-object is ever fetched behind our back.
+Settings, hooks, attributes and prompts of the user or of a repository take no part. Only a command
+that is given the settings of a source reaches anything: the commands that read a clone reach
+nothing, so no missing object is ever fetched behind our back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -77,27 +76,22 @@ _SETTINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """The protocols that a command may use, and the settings that it alone gets."""
-
-    protocols: tuple[str, ...] = ()
-    settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-
-NOWHERE = Reach()
+GitSettings = tuple[tuple[str, str], ...]
+"""Names of settings, each with its value."""
+SCHEMES = ("https", "http", "ssh", "git", "file")
+"""The protocols by which a source is reached."""
 
 
 def git(
     *arguments: str | Path,
     subject: str,
     clone: Path | None = None,
-    reach: Reach = NOWHERE,
+    reach: GitSettings = (),
     stdin: bytes | None = None,
 ) -> bytes:
     """Run git, on a clone if one is given, and return what it prints.
 
-    `subject` is what the message of a `GitError` names.
+    `subject` is what the message of a `GitError` names, `reach` what `environment` takes.
     """
     check_version()
     try:
@@ -121,7 +115,7 @@ def start(
     clone: Path,
     stdin: IO[bytes] | int,
     stderr: int = subprocess.DEVNULL,
-    reach: Reach = NOWHERE,
+    reach: GitSettings = (),
 ) -> subprocess.Popen[bytes]:
     """Start git on a clone with a pipe for its output."""
     check_version()
@@ -156,10 +150,10 @@ def stream(
                 process.kill()
 
 
-def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
-    """Return the environment of a git that may reach so far.
+def environment(reach: GitSettings = (), clone: Path | None = None) -> dict[str, str]:
+    """Return the environment of a git that reaches nothing, or the source of these settings.
 
-    Settings travel here and not as arguments, which every user of the machine can list.
+    They travel here and not as arguments, which every user of the machine can list.
     """
     inherited = {
         name: value
@@ -172,8 +166,8 @@ def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
         **({} if "GIT_SSH" in inherited else ssh),
         **inherited,
         **_ALWAYS,
-        "GIT_ALLOW_PROTOCOL": ":".join(reach.protocols) or "none",
-        **_configuration((*_SETTINGS, *owned, *reach.settings)),
+        "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES) if reach else "none",
+        **_configuration((*_SETTINGS, *owned, *reach)),
     }
 
 
@@ -183,7 +177,7 @@ def check_version() -> None:
     try:
         process = subprocess.run(
             ["git", "--version"],  # noqa: S607
-            env=environment(NOWHERE),
+            env=environment(),
             capture_output=True,
             text=True,
             check=False,

@@ -13,14 +13,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 
 import orjson
 
 from goldpan.core.errors import DamagedError, GitError, UsageError
 from goldpan.core.storage.parquet import read_table, reading
-from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import once_a_change, read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.git.process import git
 
@@ -43,16 +42,11 @@ def object_files(clone: Path) -> list[Path]:
     return [path for path in packs if path.suffix in _PACKED]
 
 
+@once_a_change
 def is_damaged(path: Path) -> bool:
-    """Tell whether a file does not match the checksum at its end; each is read once."""
-    status = path.stat()
-    return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-@lru_cache(maxsize=4_096)
-def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
+    """Tell whether a file does not match the checksum at its end."""
     digest = hashlib.sha1(usedforsecurity=False)
-    remaining = size - _SHA1
+    remaining = path.stat().st_size - _SHA1
     with path.open("rb") as file:
         while remaining > 0 and (block := file.read(min(remaining, _BYTES_AT_ONCE))):
             digest.update(block)

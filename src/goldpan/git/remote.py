@@ -20,7 +20,7 @@ from goldpan.core.http import shared_context
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.settings.trust import is_loopback
-from goldpan.git.process import Reach, failure
+from goldpan.git.process import SCHEMES, GitSettings, failure
 
 _MOVED = re.compile(r"returned (?:error: )?30[12378]\b")
 _MOST = 5
@@ -71,7 +71,6 @@ def _checked(remote: Remote, url: str) -> str:
 
 Kind = Literal["address", "folder", "bundle"]
 NAME = "origin"
-_SCHEMES = ("https", "http", "ssh", "git", "file")
 _SCP = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?![:/-])[^\s:]+")
 _BUNDLE = re.compile(rb"# v[23] git bundle\n")
 _HEAD = 256
@@ -98,8 +97,8 @@ class Remote:
         return self.kind != "address" or self.url.startswith("file:")
 
     @property
-    def reach(self) -> Reach:
-        """The protocols and settings to fetch from here; none are in the clone's own config.
+    def reach(self) -> GitSettings:
+        """The settings to fetch from here; none are in the clone's own config.
 
         So a clone never knows where its missing objects are, and no git that reads it, of
         whichever version, fetches them one by one.
@@ -125,7 +124,7 @@ class Remote:
                 settings.append(("http.proxy", ""))
             name = f"http.{parts.scheme}://{parts.netloc}/.extraHeader"
             settings.append((name, ": ".join(self.header)))
-        return Reach(_SCHEMES, tuple(settings))
+        return tuple(settings)
 
     @property
     def header(self) -> tuple[str, str] | None:
@@ -163,7 +162,7 @@ def find_remote(
             f"The address of {repo} on {name} holds a name or a password",
             "Remove them, and put a token into GITHUB_TOKEN",
         )
-    is_address = parts.scheme in _SCHEMES and (name or parts.scheme == "file")
+    is_address = parts.scheme in SCHEMES and (name or parts.scheme == "file")
     if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
         raise UsageError(f"{text!r} is neither a git address nor an existing file", _NO_SOURCE)
     is_home = origin(text)[1:] == origin(f"{parts.scheme}://{host}")[1:]

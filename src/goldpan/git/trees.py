@@ -13,7 +13,7 @@ change has no end, costs a new start and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -146,12 +146,16 @@ class Depth(Enum):
     FILES = ("-z", "--raw", "--no-abbrev", *RENAMES, "--numstat")
 
 
-@dataclass(frozen=True, slots=True)
-class CommitPair:
+class CommitPair(NamedTuple):
     """Two commits to compare."""
 
     before: str
     after: str
+
+    @property
+    def line(self) -> bytes:
+        """The line by which git is asked for it."""
+        return f"{self.after} {self.before}\n".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ def _compare(
     clone: Path, pairs: Sequence[CommitPair], depth: Depth
 ) -> Iterator[tuple[Touched, ...]]:
     """Yield the differences of those pairs, from the first on, that git surely wrote whole."""
-    lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
+    lines = (pair.line for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *depth.value, clone=clone, stdin=lines) as process:
         last: _PairGroup | None = None
         for pair, group in zip(
@@ -272,31 +276,18 @@ _AS_PATCH = ("--patch", "--full-index", "--indent-heuristic", "--src-prefix=a/",
 _COMMIT = re.compile(rb"[0-9a-f]{40}\n")
 
 
-class Patch(NamedTuple):
-    """A pull request's unified diff; None where git cannot make it.
+def patches(clone: Path, pairs: Sequence[CommitPair]) -> Iterator[str | None]:
+    """Yield the unified diff of each pair in order, None where git cannot make it.
 
-    Bytes that are no UTF-8 are shown as U+FFFD: the blobs hold the exact ones.
+    The clone has the commits. Bytes that are no UTF-8 are shown as U+FFFD: the blobs hold the exact
+    ones. With `before_sha` of a `base` state a patch would also undo what the base branch gained
+    since the head left it, so give `merge_base`.
     """
-
-    number: int
-    text: str | None
-
-
-def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Patch]:
-    """Yield the patch of each change (number, before, after) in order; the clone has the commits.
-
-    With `before_sha` of a `base` state a patch would also undo what the base branch gained since
-    the head left it, so give `merge_base`.
-    """
-    numbered = list(changes)
-    pairs = [CommitPair(before, after) for _, before, after in numbered]
-    texts = results_in_order(pairs, lambda batch: _patches(clone, batch))
-    for (number, *_), text in zip(numbered, texts, strict=True):
-        yield Patch(number, text)
+    return results_in_order(pairs, lambda batch: _patches(clone, batch))
 
 
 def _patches(clone: Path, pairs: Sequence[CommitPair]) -> Iterator[str]:
-    lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
+    lines = (pair.line for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *_AS_PATCH, *RENAMES, clone=clone, stdin=lines) as process:
         patch: list[bytes] | None = None
         yielded = 0

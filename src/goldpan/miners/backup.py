@@ -152,8 +152,7 @@ def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:
 def _keep(journal: Journal, names: Names, entry: BackupEntry) -> None:
     """Archive an entry unless it is there byte for byte."""
     about = entry.about
-    digest = hashlib.sha256(entry.body).hexdigest()
-    key = f"backup|{about.number}|{digest}"
+    key = f"backup|{about.number}|{hashlib.sha256(entry.body).hexdigest()}"
     if journal.find(key) is not None:
         return
     other = names.other(about.place)
@@ -163,7 +162,6 @@ def _keep(journal: Journal, names: Names, entry: BackupEntry) -> None:
         {"file": entry.location},
         _reply(entry.body),
         sync=False,
-        digest=digest,
         number=about.number,
         kind=about.kind,
         updated=about.updated,

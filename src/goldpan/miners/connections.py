@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 _ACTOR = """
 fragment actor on Actor {
@@ -226,9 +226,11 @@ PART_OF = {key: connection.part or key[1] for key, connection in CONNECTIONS.ite
 """The part of an entry that each of them belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class More:
-    """A further page of one nested list, wanted for one version of an entry."""
+class More(NamedTuple):
+    """A further page of one nested list, wanted for one version of an entry.
+
+    In a record's meta it stands as the list of its members.
+    """
 
     number: int
     owner: str
@@ -241,11 +243,6 @@ class More:
     def key(self) -> str:
         """The key under which the journal knows this page."""
         return f"more|{self.owner}|{self.node}|{self.connection}|{self.cursor or ''}"
-
-    @property
-    def row(self) -> list[Any]:
-        """The page as it stands in a record's meta."""
-        return [self.number, self.owner, self.node, self.parent, self.connection, self.cursor]
 
 
 def fragments(body: str) -> str:

@@ -110,13 +110,12 @@ class Journal:
         reply: HttpReply,
         *,
         sync: bool = True,
-        digest: str | None = None,
         **meta: Any,
     ) -> Record:
-        """Archive a reply; `digest` is the SHA-256 of its body, where that is known."""
+        """Archive a reply."""
         received = {"status": reply.status, "headers": reply.kept_headers}
         meta = {"request": dict(request), **received, **meta}
-        return self.mark(part, keys, reply.body, sync=sync, digest=digest, **meta)
+        return self.mark(part, keys, reply.body, sync=sync, **meta)
 
     def fail(
         self,
@@ -159,13 +158,12 @@ class Journal:
         body: bytes = b"",
         *,
         sync: bool = True,
-        digest: str | None = None,
         **meta: Any,
     ) -> Record:
         """Record a finding, which needs no body of its own."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         meta = {"part": part, "run": self.run, "keys": list(keys), "at": at, **meta}
-        record = self.archive.append(meta, body, sync=sync, digest=digest)
+        record = self.archive.append(meta, body, sync=sync)
         self.state.read(record)
         self._remember(record)
         return record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, cast
@@ -109,30 +110,6 @@ class MineResult(Result):
         return (self.failure,) if self.failure else ()
 
 
-def mine(
-    settings: Settings,
-    repo: str,
-    reporter: Reporter,
-    pace: Pace | None = None,
-    *,
-    license: str | None = None,
-) -> MineResult:
-    """Mine a repository into the workspace, or go on where an earlier run was cut off.
-
-    `license` is what the user states, whatever GitHub says.
-    Replies that came before GitHub stopped answering are made into tables all the same; raises
-    `MiningError` only where there is nothing of the repository, `UsageError` for settings that
-    cannot work.
-    """
-
-    async def ask() -> MineResult:
-        async with connect(settings, reporter, pace) as github:
-            crawl = Crawl(github, settings, reporter)
-            return await crawl.mine(repository_name(repo), license, Turns())
-
-    return asyncio.run(ask())
-
-
 @dataclass(frozen=True, slots=True)
 class Crawl:
     """A way to mine, by a client that counts for one repository alone."""
@@ -159,7 +136,11 @@ class Crawl:
         return await price(github, journal, settings, announced, miner)
 
     async def mine(self, repo: str, license: str | None, turns: Turns) -> MineResult:
-        """Mine a repository as `mine` does."""
+        """Mine a repository into the workspace, or go on where an earlier run was cut off.
+
+        Replies that came before GitHub stopped answering are made into tables all the same; raises
+        `MiningError` only where there is nothing of the repository.
+        """
         started = time.monotonic()
         github, settings, reporter = self.github, self.settings, self.reporter
         path = chosen_path(settings)
@@ -211,8 +192,8 @@ class Crawl:
             journal.keep("repository", [], announced.request, announced.reply)
         if license is not None:
             journal.mark("license", license=license)
-        if announced.dialect.lacks and not any(journal.of_run("dialect")):
-            journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
+        if announced.dialect and not any(journal.of_run("dialect")):
+            journal.mark("dialect", lacks=sorted(map(list, announced.dialect)))
         return journal
 
     async def _make_tables(
@@ -296,25 +277,20 @@ Ask = Callable[[Crawl, str], Awaitable[None]]
 def ask_at_once(
     settings: Settings, names: Sequence[str], reporter: Reporter, ask: Ask, pace: Pace | None = None
 ) -> None:
-    """Call `ask` for all repositories, `repositories_at_once` at a time; raises what it raises."""
+    """Call `ask` for all repositories, some at a time; raises what it raises."""
 
     async def work(queue: Iterator[str], github: GitHub) -> None:
         for name in queue:
-            named_reporter = reporter.named(name)
+            named_reporter = reporter.named(name) if len(names) > 1 else reporter
             client = github.with_own_counts(named_reporter.note)
             await ask(Crawl(client, settings, named_reporter), name)
 
     async def ask_all() -> None:
-        queue, most = iter(names), min(len(names), repositories_at_once(settings))
+        queue, most = iter(names), min(len(names), settings.at_once or MOST_AT_ONCE)
         async with connect(settings, reporter, pace) as github:
             await together(*(work(queue, github) for _ in range(most)))
 
     asyncio.run(ask_all())
-
-
-def repositories_at_once(settings: Settings) -> int:
-    """Return how many repositories are mined at once."""
-    return settings.at_once or MOST_AT_ONCE
 
 
 def summary(result: MineResult) -> str:
@@ -323,35 +299,42 @@ def summary(result: MineResult) -> str:
     return f"{entries}, {count(result.requests, 'request')}"
 
 
-def mine_many(
-    settings: Settings, names: Sequence[str], reporter: Reporter, pace: Pace | None = None
+def mine(
+    settings: Settings,
+    names: Sequence[str],
+    reporter: Reporter,
+    pace: Pace | None = None,
+    *,
+    license: str | None = None,
 ) -> dict[str, MineResult | GoldpanError]:
-    """Mine repositories, each as `mine` does; none stops the others.
+    """Mine repositories, each as `Crawl.mine` does; none stops the others.
 
-    Returns the result or the failure of each by its name in lower case. Raises `UsageError` for
-    settings that cannot work.
+    `license` is what the user states, whatever GitHub says. Returns the result or the failure of
+    each by its name in lower case. Raises `UsageError` for settings that cannot work.
     """
     chosen_path(settings)
     names = list({repository_name(name).lower(): name for name in names}.values())
     turns = Turns()
     outcomes: dict[str, MineResult | GoldpanError] = {}
 
-    async def mine(crawl: Crawl, name: str) -> None:
+    async def work(crawl: Crawl, name: str) -> None:
         outcome: MineResult | GoldpanError | None
         try:
-            outcome = await crawl.mine(repository_name(name), None, turns)
+            outcome = await crawl.mine(repository_name(name), license, turns)
         except Exception as error:  # of this repository: the others go on
             outcome = error if isinstance(error, GoldpanError) else explain(error)
             if outcome is None:  # a defect of Goldpan's own
                 raise
         outcomes[name.lower()] = outcome
-        failure = outcome if isinstance(outcome, GoldpanError) else outcome.failure
-        told = f"failed: {failure.problem}" if failure else summary(cast("MineResult", outcome))
-        crawl.reporter.note(told)
-        task.advance()
+        if task is not None:
+            failure = outcome if isinstance(outcome, GoldpanError) else outcome.failure
+            told = f"failed: {failure.problem}" if failure else summary(cast("MineResult", outcome))
+            crawl.reporter.note(told)
+            task.advance()
 
-    with reporter.task("Repositories", len(names)) as task:
-        ask_at_once(settings, names, reporter, mine, pace)
+    several = reporter.task("Repositories", len(names)) if len(names) > 1 else nullcontext()
+    with several as task:
+        ask_at_once(settings, names, reporter, work, pace)
     return outcomes
 
 

@@ -33,10 +33,10 @@ from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Result, json_data
-from goldpan.core.schemas import PAIRS
-from goldpan.core.storage.parquet import open_tables, write, writer
+from goldpan.core.schemas.stages import PAIRS
+from goldpan.core.storage.parquet import open_tables, replace_table
 from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.refs import verify_clone
 from goldpan.miners.history.landings import landed_issues
 from goldpan.text.keywords import STANCES
@@ -268,7 +268,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
     Raises `WorkspaceError` where the repository has no tables.
     """
     tables = ("repositories", "entries", "commits", "references")
-    with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
+    with open_tables(workspace, repo, tables) as connection:
         name = _scalar(connection, "SELECT max(repo) FROM repositories")
         has_history = _add_signals(connection, str(name), rules, workspace.clone(repo))
         connection.execute(_FOUND, {"repo": name})
@@ -285,17 +285,13 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
                 "stances": list(STANCES),
             },
         ).to_arrow_table()
-        path = scratch / "pairs.parquet"
-        with writer(path, PAIRS) as target:
-            write(target, PAIRS, str(name), pairs)
-        publish({path: workspace.pairs(repo, rules.name)})
-        read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
-        seals = {table: seal_of_parquet(path) for table, path in read.items()}
-        outputs = [workspace.pairs(repo, rules.name)]
+        path = workspace.pairs(repo, rules.name)
+        replace_table(path, PAIRS, pairs, str(name))
+        seals = {
+            f"{table}.parquet": seal_of_parquet(workspace.table(repo, table)) for table in tables
+        }
         stage = f"pair.{rules.name}"
-        write_lineage(
-            workspace.tables(repo), stage, seals, outputs, rules.plugins(), json_data(rules)
-        )
+        write_lineage(path.parent, stage, seals, [path], rules.plugins(), json_data(rules))
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in pairs["signals"].to_pylist():
             for signal in signals:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Literal
@@ -292,12 +292,7 @@ def _page(query: Mapping[str, str]) -> int:
 
 def links_of(reply: HttpReply) -> dict[str, str]:
     """Return a reply's `Link` header: relation to address."""
-    return dict(_links(reply.headers.get("link", "")))
+    import httpx  # which processes that parse replies do without
 
-
-def _links(header: str) -> Iterator[tuple[str, str]]:
-    for part in header.split(","):
-        address, _, parameters = part.partition(">")
-        relation = re.search(r'\brel="?([\w-]+)"?', parameters)
-        if relation and "<" in address:
-            yield relation[1], address.partition("<")[2].strip()
+    links = httpx.Response(200, headers={"Link": reply.headers.get("link", "")}).links
+    return {str(relation): link["url"] for relation, link in links.items()}

@@ -52,12 +52,13 @@ from goldpan.core.settings.file import Source as Source
 from goldpan.core.settings.file import read_toml as read_toml
 from goldpan.core.settings.file import toml_text as toml_text
 from goldpan.core.settings.file import toml_value as toml_value
-from goldpan.core.storage.parquet import Writer as Writer
 from goldpan.core.storage.parquet import connect_alone as connect_alone
 from goldpan.core.storage.parquet import count_rows as count_rows
 from goldpan.core.storage.parquet import open_tables as open_tables
 from goldpan.core.storage.parquet import read_table as read_table
+from goldpan.core.storage.parquet import write as write
 from goldpan.core.storage.parquet import write_table as write_table
+from goldpan.core.storage.parquet import writer as writer
 from goldpan.core.storage.sealed import file_digest as file_digest
 from goldpan.core.storage.sealed import verify_parquet as verify_parquet
 from goldpan.core.storage.workspace import UNPAIRED as UNPAIRED
@@ -103,7 +104,6 @@ from goldpan.datasets.tasks.data import task_data as task_data
 from goldpan.datasets.tasks.data import task_directory as task_directory
 from goldpan.datasets.tasks.registry import find_task as find_task
 from goldpan.datasets.tasks.registry import load_tasks as load_tasks
-from goldpan.datasets.tasks.registry import plain_task as plain_task
 from goldpan.datasets.tasks.registry import task_of as task_of
 from goldpan.datasets.tasks.task import CLASSIFICATION as CLASSIFICATION
 from goldpan.datasets.tasks.task import Label as Label

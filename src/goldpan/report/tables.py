@@ -12,16 +12,9 @@ import duckdb
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sanitize import line
-from goldpan.core.schemas import (
-    CHANGES,
-    COMMENTS,
-    ENTRIES,
-    PAIRS,
-    REPOSITORIES,
-    REVISIONS,
-    VERDICTS,
-    TableSchema,
-)
+from goldpan.core.schemas.mined import COMMENTS, ENTRIES, REPOSITORIES
+from goldpan.core.schemas.stages import CHANGES, PAIRS, REVISIONS, VERDICTS
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.parquet import connect
 from goldpan.core.storage.sealed import verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout

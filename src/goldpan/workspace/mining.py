@@ -116,22 +116,17 @@ class Mine(Group):
     ) -> Results[MineResult]:
         """Ask GitHub; the progress of one repository alone does not begin with its name."""
         from goldpan.miners.github.announced import chosen_path
-        from goldpan.miners.mine import MineResult, mine, mine_many, predict_many
+        from goldpan.miners.mine import MineResult, mine, predict_many
 
         settings = self.lab.github
         outcomes: Mapping[str, MineResult | CostEstimate | GoldpanError]
         if dry_run:
             outcomes = predict_many(settings, names, self.lab.reporter)
-        elif len(names) > 1:
-            mined = mine_many(settings, names, self.lab.reporter)
-            outcomes = {name: mined[name.lower()] for name in names}
         else:
-            try:
-                outcomes = {names[0]: mine(settings, names[0], self.lab.reporter, license=license)}
-            except UsageError:
-                raise
-            except GoldpanError as error:
-                outcomes = {names[0]: error}
+            mined = mine(settings, names, self.lab.reporter, license=license)
+            outcomes = {name: mined[name.lower()] for name in names}
+            if len(names) == 1 and isinstance(refused := outcomes[names[0]], UsageError):
+                raise refused
         via = chosen_path(settings)
         found = []
         for name, outcome in outcomes.items():

@@ -74,7 +74,7 @@ class Config(Group):
             origin = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
         except UsageError as refused:
             settings, origin = self.lab.settings, refused.problem
-        file = read_settings_file(settings.workspace)
+        file = read_settings_file(settings.workspace).values
         names = [field.name for field in fields(Settings) if field.repr]
         found = [Setting(name, _shown(settings, name), self._source(name, file)) for name in names]
         return Results([*found, Setting("tokens", count(len(settings.tokens), "token"), origin)])

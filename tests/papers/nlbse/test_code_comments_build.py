@@ -12,7 +12,8 @@ import pytest
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
-from goldpan.core.schemas import DECISIONS, REPOSITORIES
+from goldpan.core.schemas.mined import REPOSITORIES
+from goldpan.core.schemas.stages import DECISIONS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.splits import SplitPlan

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.votes import NOT_ASKED, STAGE
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas.stages import VERDICTS
 from goldpan.core.storage.archive import lost_replies
-from goldpan.core.storage.parquet import connect, read_metadata, read_table, reading, replace_tables
+from goldpan.core.storage.parquet import connect, read_metadata, read_table, reading, replace_table
 from goldpan.core.storage.run_file import Seal
 from goldpan.core.storage.sealed import read_json, seal_of_parquet, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -62,7 +62,7 @@ def write_reviews(
         seals = {**(recorded["inputs"] if recorded else {}), **seals}
     text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
     metadata = {INPUTS_KEY: inputs, _REVIEWERS_KEY: text}
-    replace_tables(workspace, {path: (VERDICTS, VERDICTS.ordered(table))}, repo, metadata)
+    replace_table(path, VERDICTS, VERDICTS.ordered(table), repo, metadata)
     # Two runs that ask the same give the same verdicts, but not at the same time.
     write_lineage(path.parent, path.stem, seals, [path])
 

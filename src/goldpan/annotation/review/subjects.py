@@ -24,13 +24,13 @@ import pyarrow as pa
 
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
-from goldpan.core.schemas import DUPLICATES, VERDICTS
+from goldpan.core.schemas.stages import DUPLICATES, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.filters.stored import current_verdicts
-from goldpan.git.trees import patches
+from goldpan.git.trees import CommitPair, patches
 from goldpan.llm.parts import PromptPart
 from goldpan.text.markers import nfkc
 from goldpan.text.redaction import redact
@@ -147,10 +147,10 @@ def _read_pairs(view: RepoView) -> Iterator[ReviewItem]:
     for batch in relation.to_arrow_reader(_PAIRS_AT_ONCE):
         rows = batch.to_pylist()
         cloned_rows = [row for row in rows if cloned and row["merge_base"] and row["after_sha"]]
-        spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in cloned_rows]
-        diffs = patches(clone, spans) if spans else iter(())
+        pairs = [CommitPair(row["merge_base"], row["after_sha"]) for row in cloned_rows]
+        diffs = patches(clone, pairs)
         for row in rows:
-            yield _case(view.repo, row, next(diffs).text if row in cloned_rows else None)
+            yield _case(view.repo, row, next(diffs) if row in cloned_rows else None)
 
 
 def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:

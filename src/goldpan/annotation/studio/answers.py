@@ -1,8 +1,8 @@
 """What was pulled: exports as the server sent them, the table made of the newest, and SQL on it.
 
 Older exports stay below `raw/` for whoever asks what was answered before; nothing reads them. The
-table has a row an answered question (`core.schemas.ANNOTATIONS`). DuckDB reads, settles and sorts
-it with a limit of memory and a folder to spill to.
+table has a row an answered question (`ANNOTATIONS` of `core.schemas.stages`). DuckDB reads, settles
+and sorts it with a limit of memory and a folder to spill to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from goldpan.annotation.studio.project import Project, SubjectKey, open_project
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import load
 from goldpan.core.result import Result
-from goldpan.core.schemas import ANNOTATIONS, TableSchema
+from goldpan.core.schemas.stages import ANNOTATIONS
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import connect_alone, read_metadata, write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, replacing_file
@@ -179,10 +180,10 @@ def write_sorted(
 ) -> None:
     """Write a table of a database to a file, in the table's order, some rows at a time."""
     ordered = database.sql(f"FROM {name} ORDER BY {', '.join(table.order)}")
-    with replacing_file(path) as draft, writer(draft, table) as target:
+    with replacing_file(path) as draft, writer(draft, table.schema) as target:
         target.add_key_value_metadata(metadata or {})
         for batch in ordered.to_arrow_reader(_AT_ONCE):
-            write(target, table, "", pa.Table.from_batches([batch]))
+            write(target, pa.Table.from_batches([batch]))
 
 
 _ANSWERS = """

@@ -30,7 +30,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
-from goldpan.core.schemas import DECISIONS, VERDICTS
+from goldpan.core.schemas.stages import DECISIONS, VERDICTS
 from goldpan.core.storage.parquet import open_file, read_table, reading
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter

@@ -31,7 +31,7 @@ from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, check_form, parse
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError, choices
 from goldpan.core.locks import hold_lock
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import open_file, reading
 from goldpan.core.storage.workspace import WorkspaceLayout, existing, make_directory, write_whole

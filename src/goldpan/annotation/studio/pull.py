@@ -10,7 +10,7 @@ random salt in the workspace that is never published.
 
 Label Studio enforces neither its labels nor how many people answer, so this table does. Every
 answer stays, with the reason why it does not count (the column `problem` of
-`core.schemas.ANNOTATIONS`).
+`core.schemas.stages.ANNOTATIONS`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
-from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.schemas.stages import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import open_file, reading
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole

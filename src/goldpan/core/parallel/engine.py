@@ -194,9 +194,8 @@ class RayCluster(Engine):
 
         What `work` raises comes back as it is.
         """
-        task = self._ray.remote(_call).options(max_retries=_RETRIES, num_gpus=gpus)
-        done = partial(_with, __version__, named_files(), work)
-        return Submitted(self._ray, unit, task.remote(done, unit))
+        task = self._ray.remote(_with).options(max_retries=_RETRIES, num_gpus=gpus)
+        return Submitted(self._ray, unit, task.remote(__version__, named_files(), work, unit))
 
     def _nodes(self) -> list[Mapping[str, Any]]:
         """Return what Ray knows of the machines that take work."""
@@ -245,10 +244,6 @@ def _with(version: str, plugins: Sequence[str], work: Callable[[T], R], unit: T)
         )
     for plugin in plugins:
         use(plugin)
-    return work(unit)
-
-
-def _call(work: Callable[[T], R], unit: T) -> R:
     return work(unit)
 
 

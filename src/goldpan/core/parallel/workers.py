@@ -37,8 +37,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _PROGRAM = (
-    "import json, sys; path, number = sys.argv[1:]; sys.path[:] = json.loads(path); "
-    "from goldpan.core.parallel.workers import serve; serve(int(number))"
+    "import json, sys; path, number, sandboxed = sys.argv[1:]; sys.path[:] = json.loads(path); "
+    "from goldpan.core.parallel.workers import serve; serve(int(number), sandboxed=bool(sandboxed))"
 )
 
 
@@ -62,26 +62,24 @@ class _ElsewhereError(Exception):
     """The traceback of an error of another process."""
 
 
-class WorkerProcess:
-    """A process that runs ``main(connection, *arguments)``, with the other end of `connection`."""
+class _Worker:
+    """A process that answers calls, at the other end of `connection`.
 
-    def __init__(self, main: Callable[..., None], *arguments: Any) -> None:
+    Raises `GoldpanError` where it does not start.
+    """
+
+    def __init__(self, *, sandboxed: bool) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             warnings = [f"-W{option}" for option in sys.warnoptions]
-            number = str(theirs.fileno())
+            arguments = json.dumps(sys.path), str(theirs.fileno()), "sandboxed" if sandboxed else ""
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
-                [sys.executable, "-P", *warnings, "-c", _PROGRAM, json.dumps(sys.path), number],
+                [sys.executable, "-P", *warnings, "-c", _PROGRAM, *arguments],
                 # Whoever reads it knows by its end that this process is gone.
                 stdin=subprocess.PIPE,
                 pass_fds=(theirs.fileno(),),
             )
         self.connection: Connection[Any, Any] = Connection(ours.detach())
-        with suppress(OSError):  # it did not start, which `connection` tells
-            self.connection.send((main, arguments))
-
-    def greet(self) -> None:
-        """Wait until the process runs; raises `GoldpanError` where it does not start."""
         try:
             self.connection.recv()
         except (EOFError, OSError):
@@ -111,11 +109,11 @@ class WorkerProcess:
 class WorkerPool:
     """Calls functions in several processes; a context manager that ends them."""
 
-    def __init__(self, processes: int, initializer: Callable[[], object] | None = None) -> None:
+    def __init__(self, processes: int, *, sandboxed: bool = False) -> None:
         self._threads = ThreadPoolExecutor(processes, "goldpan-worker")
-        self._initializer = initializer
-        self._idle: list[WorkerProcess] = []
-        self._busy: set[WorkerProcess] = set()
+        self._sandboxed = sandboxed
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -146,8 +144,7 @@ class WorkerPool:
         try:
             worker = self._idle.pop()
         except IndexError:
-            worker = WorkerProcess(_answer_calls, self._initializer)
-            worker.greet()
+            worker = _Worker(sandboxed=self._sandboxed)
         self._busy.add(worker)
         try:
             worker.connection.send((function, arguments))
@@ -170,33 +167,30 @@ class WorkerPool:
         return value
 
 
-def serve(number: int) -> None:
+def serve(number: int, *, sandboxed: bool) -> None:
     """Be a worker process, whose connection is the open file of this number."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that work cleans up behind itself
     threading.Thread(target=_end_with_parent, daemon=True).start()
     spare_pandas()
-    connection: Connection[Any, Any] = Connection(number)
+    if sandboxed:
+        _enter_sandbox()
     with suppress(EOFError, OSError):
-        try:
-            main, arguments = connection.recv()
-        except (AttributeError, ImportError, pickle.UnpicklingError) as error:
-            connection.send(_not_found(error))
-            return
-        main(connection, *arguments)
+        _answer_calls(Connection(number))
 
 
-def _answer_calls(
-    connection: Connection[Any, Any], initializer: Callable[[], object] | None
-) -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that work cleans up behind itself
-    if initializer is not None:
-        initializer()
+def _answer_calls(connection: Connection[Any, Any]) -> None:
     connection.send(None)
     while True:
         try:
             function, arguments = connection.recv()
         except (AttributeError, ImportError, pickle.UnpicklingError) as error:
-            connection.send(_not_found(error))
+            unknown = GoldpanError(
+                f"A process that works for this one does not find what it should call ({error})",
+                "Put it into a module or a plugin's file (docs/plugins.md) rather than into the "
+                "script that is run",
+            )
+            connection.send(unknown)
             return
         answer: tuple[Any, Exception | None, str]
         try:
@@ -208,14 +202,6 @@ def _answer_calls(
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             unsent = RuntimeError(f"{answer[0] or answer[1]!r} cannot be sent: {error}")
             connection.send((None, unsent, answer[2]))
-
-
-def _not_found(error: Exception) -> GoldpanError:
-    return GoldpanError(
-        f"A process that works for this one does not find what it should call ({error})",
-        "Put it into a module or a plugin's file (docs/plugins.md) rather than into the script "
-        "that is run",
-    )
 
 
 def _end_with_parent() -> None:
@@ -253,7 +239,7 @@ def map_in_sandbox(
     workers = max(workers, 1)
     waiting: deque[Future[R]] = deque()  # in order
     running: set[Future[R]] = set()
-    pool = WorkerPool(workers, _enter_sandbox)
+    pool = WorkerPool(workers, sandboxed=True)
     try:
         for item in items:
             result = at_once(item)

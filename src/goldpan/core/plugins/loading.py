@@ -31,7 +31,7 @@ from goldpan.core.plugins.parts import (
     Plugin,
     Registrable,
     folder_digest,
-    no_part,
+    imported,
     place_in,
     plugin_failure,
     reason_of,
@@ -68,7 +68,11 @@ def register(*things: Registrable) -> None:
     """
     for thing in things:
         if not hasattr(thing, "parts"):
-            raise no_part(thing)
+            raise UsageError(
+                f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does "
+                "not know",
+                "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
+            )
     _seek_papers()
     plugin = _plugin(sys._getframe(1).f_globals)
     if not _importing:
@@ -195,9 +199,8 @@ def find(kind: Kind, name: str) -> Any:
     """
     plugin, value = _registered[kind, name]
     if isinstance(value, str):
-        module, _, attribute = value.partition(":")
         with attribute_to_plugin(kind, name):
-            value = getattr(import_module(module), attribute)
+            value = imported(value)
         _registered[kind, name] = (plugin, value)
     return value
 

@@ -41,9 +41,6 @@ _MOST = 400
 """Characters of what a plugin's failure says."""
 
 
-_COMPILED = "__pycache__"
-
-
 class Registrable(Protocol):
     """An object that a plugin registers; each of its parts is found by kind and name."""
 
@@ -101,14 +98,6 @@ class Plugin:
         return file == self.path or bool(self.folder and Path(file).is_relative_to(self.folder))
 
 
-def no_part(thing: object) -> UsageError:
-    """Return the error for what no plugin is made of."""
-    return UsageError(
-        f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does not know",
-        "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
-    )
-
-
 def plugin_failure(what: str, plugin: Plugin, error: Exception) -> PluginError:
     """Return a failure as that of a plugin, with the file and line to fix."""
     file, number = place_in(error, plugin)
@@ -124,7 +113,7 @@ def folder_digest(folder: Path) -> str:
 
     whole = sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if _COMPILED not in path.parts:
+        if "__pycache__" not in path.parts:
             digest = sha256(path.read_bytes()).hexdigest()
             whole.update(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
     return whole.hexdigest()

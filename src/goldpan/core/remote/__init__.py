@@ -78,9 +78,9 @@ def push_opened() -> None:
 def mirror_at(root: Path) -> Mirror | None:
     """Return the mirror whose files lie in a folder, opened by whomever; None where it is none."""
     if root not in _opened and root.name == FILES and (root.parent / STATE).is_file():
-        from goldpan.core.remote.mirror import Mirror, address_of
+        from goldpan.core.remote.mirror import Mirror, read_state
 
-        _opened[root] = Mirror(address_of(root.parent), root.parent)
+        _opened[root] = Mirror(read_state(root.parent).address, root.parent)
     return _opened.get(root)
 
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -64,24 +64,8 @@ def mirror_directory(address: str) -> Path:
     return Path(mirrors).expanduser().absolute() / f"{name}-{digest}"
 
 
-def load_state(home: Path) -> MirrorState:
-    """Return what a mirror knows; nothing where it is new, or its files were deleted."""
-    is_new = not (home / FILES).is_dir() or not (home / STATE).exists()
-    return MirrorState() if is_new else _read(home)
-
-
-def save_state(home: Path, state: MirrorState) -> MirrorState:
-    """Keep what a mirror knows, and return it."""
-    write_whole(home / STATE, msgspec.json.encode(state))
-    return state
-
-
-def address_of(home: Path) -> str:
-    """Return the address that a folder mirrors."""
-    return _read(home).address
-
-
-def _read(home: Path) -> MirrorState:
+def read_state(home: Path) -> MirrorState:
+    """Return what a mirror knows; raises `WorkspaceError` where it is damaged."""
     try:
         return msgspec.json.decode((home / STATE).read_bytes(), type=MirrorState)
     except (OSError, msgspec.DecodeError):
@@ -134,7 +118,7 @@ class Mirror:
         stays here, and the next command pushes it.
         """
         with self._alone():
-            if stamps(self.root) == load_state(self._home).stamps:
+            if stamps(self.root) == self._state().stamps:
                 return 0
             self._store.prove_conditions()
             for _ in range(_ATTEMPTS):
@@ -236,7 +220,7 @@ class Mirror:
 
     def _pull(self) -> MirrorState:
         for _ in range(_ATTEMPTS):
-            state = load_state(self._home)
+            state = self._state()
             try:
                 reply = self._store.read(KEY, unless=state.etag)
             except UnchangedError:
@@ -278,7 +262,8 @@ class Mirror:
                 same[path] = state.stamps[path]
                 continue
             if lying.get(path) != state.stamps.get(path):
-                if self._read(path, lying) == file:
+                here = read_stored(self.root / path, lying[path].size) if path in lying else None
+                if here == file:
                     if file is not None:
                         same[path] = lying[path]
                     continue
@@ -288,7 +273,10 @@ class Mirror:
                 removed.append(path)
             else:
                 incoming[path] = file
-        self._fetch(incoming)
+        self._tell("Fetching", [file.size for file in incoming.values()])
+        drafts = self._home / "incoming"
+        shutil.rmtree(drafts, ignore_errors=True)
+        download(self._store, incoming, drafts)
         self._set_aside(aside)
         for path in removed:
             remove(self.root, path)
@@ -297,28 +285,15 @@ class Mirror:
                 make_directory(self.root / path)
                 same[path] = Stamp()
             else:
-                publish({self._incoming / path: self.root / path})
+                publish({drafts / path: self.root / path})
                 same[path] = stamp_of(self.root / path)
         return self._save(etag, remote, same)
-
-    @property
-    def _incoming(self) -> Path:
-        return self._home / "incoming"
-
-    def _fetch(self, files: Mapping[str, StoredFile]) -> None:
-        self._tell("Fetching", [file.size for file in files.values()])
-        shutil.rmtree(self._incoming, ignore_errors=True)
-        download(self._store, files, self._incoming)
 
     def _tell(self, what: str, sizes: list[int]) -> None:
         """Tell people at a terminal why nothing happens for a while."""
         if sum(sizes) > _LARGE and sys.stderr.isatty():
             text = f"{what} {len(sizes):,} files, {sum(sizes) / 1e6:,.0f} MB: {self.address}"
             Terminal(stderr=True).print(text)
-
-    def _read(self, path: str, lying: Mapping[str, Stamp]) -> StoredFile | None:
-        """Return of what a file here is made; None where there is none."""
-        return read_stored(self.root / path, lying[path].size) if path in lying else None
 
     def _set_aside(self, paths: list[str]) -> None:
         if not paths:
@@ -332,9 +307,15 @@ class Mirror:
         LOG.warning(text)
         Terminal(stderr=True).print(text)
 
+    def _state(self) -> MirrorState:
+        """Return what it knows; nothing where it is new, or its files were deleted."""
+        is_new = not self.root.is_dir() or not (self._home / STATE).exists()
+        return MirrorState() if is_new else read_state(self._home)
+
     def _save(self, etag: str | None, manifest: Manifest, same: dict[str, Stamp]) -> MirrorState:
         state = MirrorState(address=self.address, etag=etag, manifest=manifest, stamps=same)
-        return save_state(self._home, state)
+        write_whole(self._home / STATE, msgspec.json.encode(state))
+        return state
 
     def _commit(
         self, state: MirrorState, files: dict[str, StoredFile], same: dict[str, Stamp]

@@ -192,19 +192,16 @@ def _code(error: Exception) -> str:
 
 SECONDS = 120.0
 """How long a lock outlives the last sign of its holder."""
-_MOST_SECONDS = 3_600.0
-"""How long any lock does, whatever it says."""
 
 
 class Lease:
     """A lock in a store."""
 
-    def __init__(self, store: ObjectStore, name: str, seconds: float | None = None) -> None:
+    def __init__(self, store: ObjectStore, name: str) -> None:
         self.name = name
         self.lost = False
         self._store = store
         self._key = f"locks/{name}.json"
-        self._seconds = SECONDS if seconds is None else seconds
         self._etag: str | None = None
         self._released = threading.Event()
         self._thread: threading.Thread | None = None
@@ -217,7 +214,7 @@ class Lease:
             self._etag = self._store.create(self._key, self._content())
         else:
             held = _read(lock)
-            ends = lock.modified + timedelta(seconds=min(held.seconds, _MOST_SECONDS))
+            ends = lock.modified + timedelta(seconds=SECONDS)
             if held.owner and self._store.now() <= ends:
                 return f"{held.owner}, until {ends:%H:%M:%S} UTC unless it goes on"
             self._etag = self._store.replace(self._key, self._content(), lock.etag)
@@ -238,20 +235,20 @@ class Lease:
 
     def _renew(self) -> None:
         last = time.monotonic()
-        while not self._released.wait(self._seconds / 4):
+        while not self._released.wait(SECONDS / 4):
             try:
                 etag = self._store.replace(self._key, self._content(), self._etag or "")
                 self.lost = etag is None
                 self._etag, last = etag, time.monotonic()
             except WorkspaceError as error:  # the network may come back
                 LOG.warning(str(error))
-                self.lost = time.monotonic() - last > self._seconds
+                self.lost = time.monotonic() - last > SECONDS
             if self.lost:
                 return
 
     def _content(self) -> bytes:
         owner = f"{_user()} on {socket.gethostname()} (process {os.getpid()})"
-        return msgspec.json.encode(_Held(owner, self._seconds, uuid.uuid4().hex))
+        return msgspec.json.encode(_Held(owner, uuid.uuid4().hex))
 
 
 _FREE = b'{"owner":null}'
@@ -261,7 +258,6 @@ class _Held(msgspec.Struct, frozen=True):
     """The holder of a lock, as the lock describes it."""
 
     owner: str | None
-    seconds: float = SECONDS
     renewal: str = ""
     """Drawn anew each time, so that no two have the same ETag."""
 

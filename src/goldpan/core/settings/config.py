@@ -127,7 +127,7 @@ def load_settings(
     chosen = {key: value for key, value in flags.items() if value is not None}
     named = chosen.pop("workspace", None)
     workspace = _workspace(named, environment)
-    source = _source(workspace)
+    source = read_settings_file(workspace)
     values = _read(source, source.values)
     trust = _trust(workspace, str(named or ""), source.values, environment)
     values["plugins"] = _use_plugins(workspace, source.values, trust)
@@ -159,7 +159,7 @@ def load_settings(
 def find_trust(workspace: str | Path | None = None) -> tuple[Trust, tuple[Path, ...]]:
     """Return what a workspace's settings file asks for, and the files that decide about it."""
     root = _workspace(workspace, os.environ)
-    values = read_settings_file(root)
+    values = read_settings_file(root).values
     return _trust(root, str(workspace or ""), values, os.environ), _deciding(root, values)
 
 
@@ -181,7 +181,7 @@ def _deciding(root: Path, values: Mapping[str, Any]) -> tuple[Path, ...]:
 def use_plugins(workspace: str | Path | None = None) -> None:
     """Load the plugins that a trusted workspace's settings file names."""
     trust, _ = find_trust(workspace)
-    _use_plugins(trust.workspace, read_settings_file(trust.workspace), trust)
+    _use_plugins(trust.workspace, read_settings_file(trust.workspace).values, trust)
 
 
 def _use_plugins(root: Path, values: Mapping[str, Any], trust: Trust) -> tuple[Path, ...]:
@@ -235,12 +235,8 @@ def repository_name(text: str) -> str:
     return name
 
 
-def read_settings_file(workspace: Path) -> dict[str, Any]:
+def read_settings_file(workspace: Path) -> Source:
     """Return what a workspace's settings file says; raises `UsageError` where it is wrong."""
-    return dict(_source(workspace).values)
-
-
-def _source(workspace: Path) -> Source:
     path = workspace / CONFIG_FILE
     if not path.exists():
         return Source(str(path), {})

@@ -321,10 +321,10 @@ def _line(text: str, location: Location) -> int:
     return bisect_left(range(len(lines)), True, key=is_set) if known else 0
 
 
-def check_address(url: str, name: str, remedy: str, variable: str) -> None:
+def check_address(url: str, name: str, remedy: str, variable: str = "") -> None:
     """Raise `UsageError` for an address that is none of HTTP, or that holds credentials.
 
-    `name` is the option that gives it, and `variable` where a secret belongs.
+    `name` is the option that gives it, and `variable` where a secret belongs, if there may be one.
     """
     try:
         parts = urlsplit(url)
@@ -334,6 +334,5 @@ def check_address(url: str, name: str, remedy: str, variable: str) -> None:
     if not valid:
         raise UsageError(f"{name} {url} is not a web address", remedy)
     if parts.username or parts.password or parts.query:
-        raise UsageError(
-            f"{name} holds credentials or a query", f"Give a secret only through {variable}"
-        )
+        remedy = f"Give a secret only through {variable}" if variable else remedy
+        raise UsageError(f"{name} holds credentials or a query", remedy)

@@ -84,23 +84,14 @@ class Archive:
             self._open(newest + 1)
         return self._run
 
-    def append(
-        self,
-        meta: dict[str, Any],
-        body: bytes = b"",
-        *,
-        sync: bool = True,
-        digest: str | None = None,
-    ) -> Record:
+    def append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> Record:
         """Write one record and return it, with `sync` once it is safe on disk.
 
-        `digest` is the body's SHA-256, where that is known. The first record of a run also seals
-        the runs before it, and `end` seals its own.
+        The first record of a run also seals the runs before it, and `end` seals its own.
         """
         if self._file is None or self._path is None:
             raise RuntimeError("the archive is not open for writing")
         meta, masked = mask_record(meta, body)
-        digest = digest if masked == body else None
         meta = {name: value for name, value in meta.items() if name not in (SEAL, EARLIER)}
         if not self._digests and self._run > 1:
             seals = self.seals()
@@ -108,7 +99,7 @@ class Archive:
             meta[EARLIER] = seals
         if meta.get("part") == END:
             meta[SEAL] = seal_of(self._digests)
-        head, frame = encode(meta, masked, digest=digest)
+        head, frame = encode(meta, masked)
         try:
             _write(self._file, head + frame, self._end, sync=sync)
         except OSError as error:

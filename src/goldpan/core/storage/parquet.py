@@ -8,8 +8,7 @@ verified.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,90 +17,64 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError, question
 from goldpan.core.resources import named, told_otherwise
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import TableSchema
 from goldpan.core.storage.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, replacing_file
 
 if TYPE_CHECKING:
     import duckdb
 
 
-_ROW_GROUP = 65_536
+@contextmanager
+def writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """Give a file with the settings that all tables share to `write` to; it is sealed when whole.
 
-
-class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
-    """Writes a file with the settings that all tables share, and seals it when it is closed."""
-
-    is_open: bool
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path = path
-        self._failed = False
+    Raises `OSError` that names the file.
+    """
+    with named(path):
+        target = pq.ParquetWriter(
+            path, schema, compression="zstd", compression_level=3, write_page_checksum=True
+        )
+    try:
+        yield target
         with named(path):
-            super().__init__(
-                path, schema, compression="zstd", compression_level=3, write_page_checksum=True
-            )
-
-    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write rows; raises `OSError` that names the file."""
-        self._failed = True
-        with named(self._path):
-            super().write_table(table, row_group_size)
-        self._failed = False
-
-    def __del__(self) -> None:
-        """Let go of a file that a failure left unfinished: what failed is told already."""
-        with suppress(OSError, pa.ArrowException):
-            super().__del__()
-
-    def close(self) -> None:
-        """Close the file and seal it; raises `OSError` that names the file."""
-        if not self.is_open:
-            return
-        with named(self._path):
-            try:
-                self.add_key_value_metadata({KEY: EMPTY})
-                super().close()
-            finally:
-                self.is_open = False
-            if not self._failed:
-                seal_parquet(self._path)
+            target.add_key_value_metadata({KEY: EMPTY})
+            target.close()
+            seal_parquet(path)
+    finally:
+        target.is_open = False  # or it would tell again of what kept it from being closed
 
 
-def writer(path: Path, table: TableSchema) -> Writer:
-    """Open a table's file."""
-    return Writer(path, table.schema)
+def write(target: pq.ParquetWriter, rows: pa.Table, repo: str = "") -> None:
+    """Write sorted rows in the file's columns, with the repository's name where they lack it.
 
-
-def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Table) -> None:
-    """Write sorted rows in the table's columns, with the repository's name where it lacks."""
-    if "repo" in table.schema.names and "repo" not in rows.column_names:
+    Raises `OSError` that names the file.
+    """
+    names = target.schema.names
+    if "repo" in names and "repo" not in rows.column_names:
         rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
-    rows = rows.select(table.schema.names).cast(table.schema)
-    target.write_table(rows, row_group_size=_ROW_GROUP)
+    with named(Path(target.where)):
+        target.write_table(rows.select(names).cast(target.schema), row_group_size=65_536)
 
 
-def replace_tables(
-    workspace: WorkspaceLayout,
-    tables: Mapping[Path, tuple[TableSchema, pa.Table]],
+def replace_table(
+    path: Path,
+    table: TableSchema,
+    rows: pa.Table,
     repo: str = "",
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Write sorted rows in the place of tables' files, all or none."""
-    with workspace.scratch() as scratch:
-        drafts = {scratch / path.name: path for path in tables}
-        for draft, path in drafts.items():
-            table, rows = tables[path]
-            with writer(draft, table) as target:
-                target.add_key_value_metadata(metadata or {})
-                write(target, table, repo, rows)
-        publish(drafts)
+    """Write sorted rows in the place of a table's file."""
+    make_directory(path.parent)
+    with replacing_file(path) as draft, writer(draft, table.schema) as target:
+        target.add_key_value_metadata(metadata or {})
+        write(target, rows, repo)
 
 
 def write_table(rows: pa.Table, path: Path) -> None:
     """Write rows to a file of their own."""
-    with Writer(path, rows.schema) as target:
-        target.write_table(rows, row_group_size=_ROW_GROUP)
+    with writer(path, rows.schema) as target:
+        write(target, rows)
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
@@ -178,16 +151,16 @@ def open_tables(
     Raises `WorkspaceError` where a table is not there or damaged, also while it is queried, or
     not of the same run as the others.
     """
-    with _named_failures(workspace, repo) as reading, connect() as connection:
+    with _named_failures(workspace, repo) as opened, connect() as connection:
         for name in (*names, *optional):
             path = workspace.table(repo, name)
             if name in names or path.exists():
-                reading.at = path
+                opened.append(path)
                 verify_parquet(path)
                 view = "refs" if name == "references" else name
                 quoted = str(path).replace("'", "''")
                 connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
-        reading.at = workspace.tables(repo)
+        opened.append(workspace.tables(repo))
         yield connection
 
 
@@ -199,23 +172,19 @@ def read_tables(
     Raises `WorkspaceError` as `open_tables` does.
     """
     tables = {}
-    with _named_failures(workspace, repo) as reading:
+    with _named_failures(workspace, repo) as opened:
         for name, column_names in columns.items():
-            reading.at = workspace.table(repo, name)
-            tables[name] = read_table(reading.at, column_names)
+            opened.append(workspace.table(repo, name))
+            tables[name] = read_table(opened[-1], column_names)
     return tables
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The path being read, for errors that do not name it."""
-
-    at: Path
-
-
 @contextmanager
-def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]:
-    """Say of a table that cannot be read which one it is and what makes it again."""
+def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[list[Path]]:
+    """Say of a table that cannot be read which one it is and what makes it again.
+
+    It is the last of the given paths, to which whoever reads adds.
+    """
     import duckdb
 
     if not workspace.table(repo, "entries").exists():
@@ -224,13 +193,13 @@ def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]
             f"{workspace.root} holds no tables of {repo}", near or f"Run goldpan mine --repo {repo}"
         )
     check_outputs(workspace.tables(repo), "normalize")
-    reading = _Reading(workspace.tables(repo))
+    opened = [workspace.tables(repo)]
     try:
-        yield reading
+        yield opened
     except (duckdb.Error, pa.ArrowException, DamagedError, FileNotFoundError) as error:
         if told_otherwise(error):
             raise
         raise WorkspaceError(
-            f"{reading.at} cannot be read ({str(error).splitlines()[0]})",
+            f"{opened[-1]} cannot be read ({str(error).splitlines()[0]})",
             f"Make the tables again with goldpan normalize --repo {repo}",
         ) from error

@@ -126,14 +126,14 @@ class Flaw:
     reason: str
 
 
-def encode(meta: Mapping[str, Any], body: bytes, digest: str | None = None) -> tuple[bytes, bytes]:
-    """Return a record's header and body; `digest` is the body's SHA-256, where that is known."""
+def encode(meta: Mapping[str, Any], body: bytes) -> tuple[bytes, bytes]:
+    """Return a record's header and body."""
     frame = _PACKER.compress(body)
     facts = {
         **meta,
         "size": len(body),
         "packed": len(frame),
-        "sha256": digest or hashlib.sha256(body).hexdigest(),
+        "sha256": hashlib.sha256(body).hexdigest(),
     }
     text = orjson.dumps(facts)
     inside = PREAMBLE.size - FRAME_HEAD + len(text) + DIGEST

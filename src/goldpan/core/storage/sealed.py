@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -36,6 +36,7 @@ _SIGN_OF_KEY = b"goldpan.sha256\x18\x4d"
 _TAIL = 8
 _BLOCK = 1 << 20
 _ZEROS = b"0" * 64
+Value = TypeVar("Value")
 
 
 def seal_parquet(path: Path) -> None:
@@ -49,21 +50,49 @@ def seal_parquet(path: Path) -> None:
         file.write(digest.encode())
 
 
-def verify_parquet(path: Path) -> Path:
-    """Return a path whose file is as it was written; raises `DamagedError` for another.
+def once_a_change(read: Callable[[Path], Value]) -> Callable[[Path], Value]:
+    """Have a function of a file read it once, and again only when it changed."""
 
-    A file is read once for this, and again only when it changed. Raises `OSError` where it
-    cannot be read.
-    """
-    status = path.stat()
-    _verify(path, status.st_size, status.st_mtime_ns, status.st_ino)
-    return path
+    @lru_cache(maxsize=16_384)
+    def of_state(path: Path, *_: int) -> Value:
+        return read(path)
+
+    @wraps(read)
+    def of_path(path: Path) -> Value:
+        status = path.stat()
+        return of_state(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+    return of_path
 
 
+@once_a_change
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@once_a_change
 def seal_of_parquet(path: Path) -> str:
-    """Return the digest of a Parquet file that is as it was written; raises as `verify_parquet`."""
-    status = path.stat()
-    return _verify(path, status.st_size, status.st_mtime_ns, status.st_ino)
+    """Return the digest of a Parquet file that is as it was written.
+
+    Raises `DamagedError` for another, `OSError` where it cannot be read.
+    """
+    position = _place_in_parquet(path)
+    if position is None:
+        return file_digest(path)
+    with path.open("rb") as file:
+        file.seek(position)
+        stored = file.read(64).decode("ascii")
+    if _digest(path, position) != stored:
+        raise DamagedError(path)
+    return stored
+
+
+def verify_parquet(path: Path) -> Path:
+    """Return a path whose file is as it was written; raises as `seal_of_parquet` does."""
+    seal_of_parquet(path)
+    return path
 
 
 def is_sealed(path: Path) -> bool:
@@ -107,31 +136,6 @@ def stored_json(path: Path) -> dict[str, Any]:
     except (OSError, DamagedError, orjson.JSONDecodeError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed again only when it changed."""
-    status = path.stat()
-    return _file_digest(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-@lru_cache(maxsize=16_384)
-def _file_digest(path: Path, _size: int, _changed: int, _inode: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@lru_cache(maxsize=16_384)
-def _verify(path: Path, _size: int, _changed: int, _inode: int) -> str:
-    position = _place_in_parquet(path)
-    if position is None:
-        return file_digest(path)
-    with path.open("rb") as file:
-        file.seek(position)
-        stored = file.read(64).decode("ascii")
-    if _digest(path, position) != stored:
-        raise DamagedError(path)
-    return stored
 
 
 def _place_in_parquet(path: Path) -> int | None:

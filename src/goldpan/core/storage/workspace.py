@@ -30,7 +30,7 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -116,10 +116,6 @@ class WorkspaceLayout:
         name = _UNSAFE.sub("-", name).strip(".") or "dataset"
         return self.root / "audits" / name / "findings.parquet"
 
-    def glob(self, name: str) -> str:
-        """Return the pattern that matches one table of all repositories, for DuckDB."""
-        return str(self.root / "tables" / "*" / "*" / f"{name}.parquet")
-
     def repositories(self, below: str = "raw") -> list[str]:
         """Return the repositories that have replies in `raw`, or `tables`, sorted."""
         content = "run-*.zst" if below == "raw" else "*.parquet"
@@ -158,23 +154,31 @@ class WorkspaceLayout:
         """
         for folder in (self.root, directory.parent):
             make_directory(folder)
-        if self.root.stat().st_dev == directory.parent.stat().st_dev:
-            context: AbstractContextManager[Path | str] = self.scratch()
+        if self.root.stat().st_dev != directory.parent.stat().st_dev:
+            with replacing(directory) as building:
+                yield building
         else:
-            from tempfile import TemporaryDirectory
-
-            context = TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
-        with context as scratch, replacing(directory, Path(scratch)) as building:
-            yield building
+            with self.scratch() as scratch, replacing(directory, scratch) as building:
+                yield building
 
 
 @contextmanager
-def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
-    """Give an empty directory in `scratch` that takes the place of another when all went well.
+def replacing(directory: Path, scratch: Path | None = None) -> Iterator[Path]:
+    """Give an empty directory that takes the place of another when all went well.
 
-    The two change places in one step, so that a process that is killed leaves the old one or the
-    new. Where the file system cannot, the old one waits beside it, and is put back by the next.
+    It lies in `scratch`, which one rename reaches, else beside the other. The two change places in
+    one step, so that a process that is killed leaves the old one or the new. Where the file system
+    cannot, the old one waits beside it, and is put back by the next.
     """
+    if scratch is None:
+        from tempfile import TemporaryDirectory
+
+        beside = TemporaryDirectory(
+            prefix=".goldpan-", dir=directory.parent, ignore_cleanup_errors=True
+        )
+        with beside as name, replacing(directory, Path(name)) as building:
+            yield building
+        return
     building, replaced = scratch / "building", directory.with_name(f".{directory.name}.replaced")
     with _locked(directory.parent):
         if replaced.exists() and not directory.exists():

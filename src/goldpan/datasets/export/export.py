@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -115,12 +114,7 @@ def replacing_export(directory: Path, to: str) -> Iterator[ExportWriter]:
     _refuse_foreign(directory)
     check_folder(directory)
     try:
-        with (
-            TemporaryDirectory(
-                prefix=".goldpan-export-", dir=directory.parent, ignore_cleanup_errors=True
-            ) as scratch,
-            replacing(directory, Path(scratch)) as building,
-        ):
+        with replacing(directory) as building:
             writer = ExportWriter(building)
             yield writer
             writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')

@@ -120,19 +120,13 @@ class ExportSample:
         return f"{self.instruction}\n\n{self.input}"
 
 
-def _edit_facts(row: Row) -> Facts:
-    edits = [Edit(edit["search"], edit["replace"]) for edit in row["edits"]]
-    before = str(row["file_before"])
-    return {"file_before": before, "file_after": apply_edits(before, edits)}
-
-
 def labeled_sample(labeling: Labeling, row: Row) -> ExportSample:
     """Return a row of a classification dataset as a sample."""
     texts = _fenced([PromptPart("text", _prose(str(row["text"])))])
     return ExportSample(str(row["id"]), labeling.instruction, texts, labeling.answer(row))
 
 
-def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> None:
+def require_family(family: str, allowed: tuple[str, ...]) -> None:
     """Raise `UsageError` where datasets of a family cannot be exported so."""
     if family not in allowed:
         raise UsageError(
@@ -151,7 +145,11 @@ def sample_of(family: str, row: Row) -> ExportSample:
         for name, title in question["parts"].items()
         if values[name]
     ]
-    facts = _edit_facts(row) if family == CODE_EDIT.name else {}
+    facts = {}
+    if family == CODE_EDIT.name:
+        before = str(row["file_before"])
+        edits = [Edit(edit["search"], edit["replace"]) for edit in row["edits"]]
+        facts = {"file_before": before, "file_after": apply_edits(before, edits)}
     target = str(row[question["target"]])
     return ExportSample(str(row["id"]), question["instruction"], _fenced(parts), target, facts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks import table_reader
 from goldpan.datasets.tasks.data import copies_of, task_batches
 from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
-from goldpan.datasets.tasks.registry import plain_task
 from goldpan.datasets.tasks.table_reader import source_address
 from goldpan.datasets.tasks.task import Task, TaskType, input_column, target_column, task_family
 from goldpan.text.preprocessing import ordered_steps, preprocess_rows
@@ -163,7 +162,7 @@ def import_files(
         expected = task.counts.get("total")
         differences: Counter[str] = Counter()
         settings: dict[str, Any] = {
-            "task": plain_task(task),
+            "task": asdict(task),
             "steps": list(names),
             "files": {path.name: file_digest(path) for path in files if path.is_file()},
             "found": counts,
@@ -226,31 +225,14 @@ def _side(task: Task, written: Written, *, test: bool) -> Iterator[pa.RecordBatc
 def how_to_get(task: Task) -> tuple[str, str]:
     """Return why a task has no data yet, and how to get them."""
     source = task.source
+    if source.access == "built":
+        problem = f"The data of {task.name} are built, not imported"
+        return problem, f"Run goldpan build {source.builder}"
+    why = {"request": ", given to people who ask or log in", "no-copy": ", which forbids copying"}
+    of = f" of {source.title} ({source.url}){why.get(source.access, '')}" if source.url else ""
     files = ", ".join(source.files) or "the files"
-    command = f"goldpan tasks import {task.name} FILE..."
-    if not source.url and source.access != "built":
-        return f"The data of {task.name} are not in the workspace", f"Run {command}"
-    match source.access:
-        case "built":
-            return (
-                f"The data of {task.name} are built, not imported",
-                f"Run goldpan build {source.builder}",
-            )
-        case "request":
-            return (
-                f"{source.title} is given only to people who ask or log in",
-                f"Get {files} at {source.url}, then run {command}",
-            )
-        case "no-copy":
-            return (
-                f"{source.title} may not be copied, so Goldpan does not fetch it",
-                f"See {source.url} for what is allowed; with files of yours, run {command}",
-            )
-        case _:
-            return (
-                f"{task.name} needs files of {source.title}",
-                f"Download {files} from {source.url}, then run {command}",
-            )
+    problem = f"The data of {task.name} are not in the workspace"
+    return problem, f"Get {files}{of}, then run goldpan tasks import {task.name} FILE..."
 
 
 _READERS: Registry[Reader] = Registry("reader", lambda: {"table": table_reader.read}, "importer")

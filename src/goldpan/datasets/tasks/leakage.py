@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, cast
@@ -160,32 +161,6 @@ class DateSignal:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Timeline:
-    """The labels of a project's texts in order of time."""
-
-    moments: Indexes
-    labels: Indexes
-    counts: Indexes
-    """How many of the texts before a place have each label: a row more than texts."""
-
-    def around(self, places: Indexes, width: int) -> Indexes:
-        """Return the counts of labels of `width` texts, half of `NEAREST` of them before a place.
-
-        At the ends of a timeline these are the first and the last; of a short one, all.
-        """
-        first = np.clip(places - NEAREST // 2, 0, max(len(self.moments) - width, 0))
-        after = np.minimum(first + width, len(self.moments))
-        return np.asarray(self.counts[after] - self.counts[first])
-
-
-def _timeline(moments: Indexes, labels: Indexes, names: int) -> _Timeline:
-    order = np.argsort(moments, kind="stable")
-    marks = np.zeros((len(order) + 1, names), dtype=np.int64)
-    marks[np.arange(1, len(order) + 1), labels[order]] = 1
-    return _Timeline(moments[order], labels[order], marks.cumsum(axis=0))
-
-
 def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | None:
     """Measure how dates predict labels; None for tasks without one label a text, or no dates.
 
@@ -207,24 +182,32 @@ def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | Non
             digest = hashlib.sha256(name.encode()).hexdigest()
             dated[key] = min(dated.get(key, (digest, label)), (digest, label))
     names = sorted({label for _, label in dated.values()})
-    projects = _by_project([project for project, _ in dated])
-    moments = np.array([moment for _, moment in dated], dtype=np.int64)
-    labels = np.array([names.index(label) for _, label in dated.values()], dtype=np.int64)
-    timelines = [
-        _timeline(moments[rows], labels[rows], len(names))
-        for rows in projects.values()
-        if len(rows) >= _FEWEST
-    ]
+    projects: dict[str | None, list[int]] = defaultdict(list)
+    for project, moment in sorted(dated, key=itemgetter(1)):
+        projects[project].append(names.index(dated[project, moment][1]))
+    timelines = [np.array(labels) for labels in projects.values() if len(labels) >= _FEWEST]
     return _signal(timelines, len(names)) if timelines else None
 
 
-def _signal(timelines: Iterable[_Timeline], names: int) -> DateSignal:
+def _nearest(truth: Indexes, names: int) -> Indexes:
+    """Return how many of the texts nearest to each have each label, given all in order of time.
+
+    At both ends these are the first and the last; of a short timeline, all.
+    """
+    places = np.arange(len(truth))
+    before = np.zeros((len(truth) + 1, names), dtype=np.int64)
+    before[places + 1, truth] = 1
+    before = before.cumsum(axis=0)
+    first = np.clip(places - NEAREST // 2, 0, max(len(truth) - NEAREST - 1, 0))
+    around = np.asarray(before[np.minimum(first + NEAREST + 1, len(truth))] - before[first])
+    around[places, truth] -= 1  # not by itself
+    return around
+
+
+def _signal(timelines: Iterable[Indexes], names: int) -> DateSignal:
     total = right = majority = discordant = 0
-    for timeline in timelines:
-        truth = timeline.labels
-        places = np.arange(len(truth))
-        around = timeline.around(places, NEAREST + 1)
-        around[places, truth] -= 1  # not by itself
+    for truth in timelines:
+        around = _nearest(truth, names)
         whole = np.bincount(truth, minlength=names)
         # Of labels that are as frequent nearby, the one that is more frequent in the project.
         by_date = (around + whole / (len(truth) + 1)).argmax(axis=1) == truth
@@ -234,10 +217,3 @@ def _signal(timelines: Iterable[_Timeline], names: int) -> DateSignal:
         majority += int(by_majority.sum())
         discordant += int((by_date != by_majority).sum())
     return DateSignal(total, right, majority, discordant)
-
-
-def _by_project(projects: Sequence[str | None]) -> dict[str | None, Indexes]:
-    rows: dict[str | None, list[int]] = {}
-    for row, project in enumerate(projects):
-        rows.setdefault(project, []).append(row)
-    return {project: np.array(indexes, dtype=np.int64) for project, indexes in rows.items()}

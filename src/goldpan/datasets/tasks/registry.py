@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -54,17 +54,12 @@ def _named(source: Source) -> Task:
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
-    """Return a task from plain data; raises `UsageError` that begins with `source`."""
+    """Return a task from what `asdict` made of it; a `UsageError` begins with `source`."""
     return _task(Source(source, values, _PAGE), values)
 
 
 def _task(source: Source, values: Mapping[str, Any]) -> Task:
-    return source.read(Task, _with_texts(_with_defaults(values)))
-
-
-def plain_task(task: Task) -> dict[str, Any]:
-    """Return a task as plain data, which `task_of` reads."""
-    return asdict(task)
+    return source.read(Task, _with_defaults(values))
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,20 +94,6 @@ def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
         **values,
         "source": {**unpublished, **source},
     }
-
-
-def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the texts and descriptions of labels by their names."""
-    labels = values.get("labels", [])
-    if not isinstance(labels, list | tuple):
-        return dict(values)
-    named = [
-        {"text": label.get("name"), "description": label.get("name"), **label}
-        if isinstance(label, Mapping)
-        else label
-        for label in labels
-    ]
-    return {**values, "labels": named}
 
 
 _SHIPPED = files("goldpan.datasets") / "tasks"

@@ -61,7 +61,11 @@ def files_by_task(
 
     Raises `UsageError` where none is of any task.
     """
-    chosen = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    chosen: dict[str, list[Path]] = {}
+    for task in tasks:
+        stems = {stem_of(Path(name)).casefold() for name in task.source.files}
+        takes_all = len(tasks) == 1 or not stems
+        chosen[task.name] = [f for f in files if takes_all or stem_of(f).casefold() in stems]
     if not any(chosen.values()):
         file_names = sorted({Path(name).name for task in tasks for name in task.source.files})
         raise UsageError(
@@ -69,13 +73,6 @@ def files_by_task(
             f"Give {', '.join(file_names)}, plain or as .gz or .xz, under these names",
         )
     return chosen
-
-
-def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
-    stems = {stem_of(Path(name)).casefold() for name in task.source.files}
-    if alone or not stems:
-        return list(files)
-    return [file for file in files if stem_of(file).casefold() in stems]
 
 
 def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:

@@ -40,9 +40,15 @@ class Label:
     """An answer that a classification task allows."""
 
     name: str
-    description: str
-    text: str
-    """Its name in prompts and text-to-text tasks; the label's name where a file has none."""
+    description: str = ""
+    """The label's name where a file has none, as `text`."""
+    text: str = ""
+    """Its name in prompts and text-to-text tasks."""
+
+    def __post_init__(self) -> None:
+        """Fill in the name."""
+        for part in ("description", "text"):
+            object.__setattr__(self, part, getattr(self, part) or self.name)
 
 
 @dataclass(frozen=True, slots=True)

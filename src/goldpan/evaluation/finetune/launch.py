@@ -38,7 +38,7 @@ from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.datasets.tasks.registry import plain_task, task_of
+from goldpan.datasets.tasks.registry import task_of
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.finetune.job import (
     CHECKPOINTS,
@@ -220,7 +220,7 @@ def _write_job(job: TrainingJob) -> None:
     if job.validation is not None:
         write_table(job.validation, folder / "validation.parquet")
     facts = {
-        "task": plain_task(job.task),
+        "task": asdict(job.task),
         "settings": asdict(job.settings),
         "seed": job.seed,
         "weights": str(job.weights.resolve()),

@@ -17,7 +17,6 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from threading import Event
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -27,6 +26,7 @@ from goldpan.core.http import jittered, retry_after, shared_context
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import NOT_IN_JSON, Result, count
 from goldpan.core.settings.config import Settings
+from goldpan.core.settings.file import check_address
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
@@ -67,24 +67,13 @@ class ArchiveRequest:
 
 def is_address(source: str) -> bool:
     """Tell whether a source is a web address; raises `UsageError` for a bad one or no folder."""
-    if "://" not in source:
-        if not Path(source).is_dir():
-            raise UsageError(
-                f"--source {source} is not a folder",
-                "Name a folder with YYYY-MM-DD-H.json.gz files",
-            )
-        return False
-    try:
-        url = urlsplit(source)
-        good = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        good = False
-    if not good or url.username or url.password or url.query:
+    if "://" in source:
+        check_address(source, "--source", "Write it as https://HOST/PATH, without a password")
+    elif not Path(source).is_dir():
         raise UsageError(
-            "--source is not a plain web address",
-            "Write it as https://HOST/PATH, without a password",
+            f"--source {source} is not a folder", "Name a folder with YYYY-MM-DD-H.json.gz files"
         )
-    return True
+    return "://" in source
 
 
 def hours_of_folder(
@@ -312,9 +301,9 @@ def mine_archive(
                     _drop_download(archive_store, report)
         except BaseException:  # Ctrl-C too: hours read so far are kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
-                _write(workspace, archive_store, stored_hours | reports)
+                _write(archive_store, stored_hours | reports)
             raise
-        _write(workspace, archive_store, stored_hours | reports)
+        _write(archive_store, stored_hours | reports)
     return ArchiveResult(
         request.source,
         request.types,
@@ -362,12 +351,8 @@ def _drop_download(archive_store: ArchiveStore, report: HourReport) -> None:
         archive_store.stored(report.hour).unlink(missing_ok=True)
 
 
-def _write(
-    workspace: WorkspaceLayout, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
-) -> None:
+def _write(archive_store: ArchiveStore, reports: dict[datetime, HourReport]) -> None:
     for hour, report in reports.items():
         if not report.has_rows:  # events of an earlier run are stored all the same
             reports[hour] = read_footer(archive_store.events(hour)) or report
-    with workspace.scratch() as scratch:
-        write_hours(scratch / archive_store.hours.name, reports.values())
-        publish({scratch / archive_store.hours.name: archive_store.hours})
+    write_hours(archive_store.hours, reports.values())

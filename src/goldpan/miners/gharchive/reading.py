@@ -168,7 +168,7 @@ def read_hour(unit: HourUnit) -> HourReport:
         with workspace.scratch() as scratch:
             events = scratch / "events.parquet"
             reader = _HourReader(unit.hour, frozenset(unit.types))
-            with parquet.writer(events, ARCHIVE_EVENTS) as rows:
+            with parquet.writer(events, ARCHIVE_EVENTS.schema) as rows:
                 state, reason = reader.read(unit.path, rows)
                 report = HourReport(
                     unit.hour,
@@ -262,5 +262,5 @@ class _HourReader:
     def _flush(self, target: pq.ParquetWriter) -> None:
         if self._rows:
             rows = pa.Table.from_pylist(self._rows, ARCHIVE_EVENTS.schema)
-            parquet.write(target, ARCHIVE_EVENTS, "", rows)
+            parquet.write(target, rows)
         self._rows, self._size = [], 0

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
-from goldpan.core.storage.parquet import read_metadata, read_table, writer
+from goldpan.core.storage.parquet import read_metadata, read_table, replace_table
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
@@ -176,8 +176,7 @@ def read_hours(path: Path) -> dict[datetime, HourReport]:
 def write_hours(path: Path, reports: Iterable[HourReport]) -> None:
     """Write the table of hours, sorted."""
     rows = [asdict(report) for report in sorted(reports, key=lambda report: report.hour)]
-    with writer(path, ARCHIVE_HOURS) as target:
-        target.write_table(pa.Table.from_pylist(rows, schema=ARCHIVE_HOURS.schema))
+    replace_table(path, ARCHIVE_HOURS, pa.Table.from_pylist(rows, schema=ARCHIVE_HOURS.schema))
 
 
 def _report(row: dict[str, Any]) -> HourReport:

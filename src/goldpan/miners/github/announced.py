@@ -10,7 +10,7 @@ from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.dialect import Dialect, adapt
+from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, dialect_of
 from goldpan.miners.journal import Journal
 from goldpan.miners.journal_state import facts_row
@@ -68,19 +68,19 @@ async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
     name = repository_name(facts_row(reply.data)["repo"])
     identity = reply.data.get("id")
     if not settings.tokens:
-        return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
+        return Announced(name, reply, {"url": url}, identity, None, None, NEWEST)
     try:
         announced = await _announced_by_graphql(github, settings, name)
     except (QueryError, NoAnswerError, RepositoryError) as error:
         # REST alone will do; it only cannot tell as much beforehand.
         github.note(f"{error.problem}: using REST's lists instead")
-        return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
+        return Announced(name, reply, {"url": url}, identity, None, None, NEWEST)
     return replace(announced, reply=reply, request={"url": url}, identity=identity)
 
 
 async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -> Announced:
     dialect = await _dialect(github, settings)
-    if settings.include and ("Repository", "discussions") in dialect.lacks:
+    if settings.include and ("Repository", "discussions") in dialect:
         raise UsageError(
             f"GraphQL at {settings.web_host} does not offer discussions", "Leave out --include"
         )
@@ -109,8 +109,8 @@ async def _dialect(github: GitHub, settings: Settings) -> Dialect:
     """Ask a server for the gaps in its schema, whose columns stay null; github.com changes, too."""
     reply = await github.graphql(INTROSPECTION, {}, tries=github.retries, first_contact=True)
     dialect = dialect_of(reply.data["data"])
-    if dialect.lacks:
-        fields = ", ".join(sorted(f"{kind}.{name}" for kind, name in dialect.lacks))
+    if dialect:
+        fields = ", ".join(sorted(f"{kind}.{name}" for kind, name in dialect))
         github.note(f"GraphQL at {settings.web_host} lacks {fields}: their columns stay null")
     return dialect
 
@@ -171,13 +171,8 @@ async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:
         for i in range(len(names))
     )
     document = f"query FormerNames({declared}) {{\n{aliases}\n  rateLimit {{ cost }}\n}}"
-    for remaining_tries in reversed(range(github.retries)):  # failures may pass
-        try:
-            reply = await github.graphql(document, variables)
-        except NoAnswerError:
-            if not remaining_tries:
-                raise
-            continue
+    for _ in range(github.retries):  # failures may pass
+        reply = await github.graphql(document, variables, tries=github.retries)
         if all(error.get("type") in _NOT_OURS for error in errors_of(reply.data)):
             break
     else:

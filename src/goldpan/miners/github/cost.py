@@ -58,18 +58,6 @@ def expected_seconds(github: GitHub, resource: Resource, count: int) -> float:
     return max(count * seconds / at_once, (count - 1) // hourly * 3_600.0)
 
 
-def _rest_requests(
-    entries: int, pulls: int, comments: tuple[int, int], sampled: LengthSample
-) -> int:
-    """Return how many requests a first crawl over REST takes: lists, timelines and files.
-
-    `comments` are those on entries, and those on lines of pull requests.
-    """
-    lists = sum(max(1, ceil(count / PAGE)) for count in (entries, pulls, *comments))
-    files = pulls * (sampled.pages("files") + sampled.unlisted())
-    return lists + round(entries * sampled.pages("timelineItems")) + round(files)
-
-
 class Miner(Protocol):
     """What is left of a run, whichever API it goes through."""
 
@@ -113,7 +101,9 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
     issues, pulls = issues or 0, pulls or 0
     if settings.tokens and issues + pulls:
         sampled = await sample(github, announced.repo, range(1, issues + pulls + 1))
-        sweep = sweep_requests(issues, pulls)
+        sweep = max(1, ceil(issues / sweep_page("issue"))) + max(
+            1, ceil(pulls / sweep_page("pull"))
+        )
     if path == "graphql":
         remaining = sweep + graphql_requests(issues, pulls, sampled)
         if settings.include:
@@ -126,7 +116,10 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
             counts.get("comments", round(entries * sampled.mean("comments"))),
             counts.get("review_comments", round(pulls * sampled.mean("reviewThreads"))),
         )
-        remaining = sweep + _rest_requests(entries, pulls, comments, sampled)
+        lists = sum(max(1, ceil(count / PAGE)) for count in (entries, pulls, *comments))
+        files = pulls * (sampled.pages("files") + sampled.unlisted())
+        timelines = entries * sampled.pages("timelineItems")
+        remaining = sweep + lists + round(timelines) + round(files)
     seconds = expected_seconds(github, RESOURCES[path], remaining)
     # A real run samples its entries, too, so the requests of this sample count as they are.
     points = github.points + (remaining if path == "graphql" else sweep)
@@ -326,11 +319,6 @@ async def count_discussions(github: GitHub, repo: str) -> list[int]:
     lengths = [int(item["comments"]["totalCount"]) for item in page["nodes"] or () if item]
     count = int(page["totalCount"])
     return [lengths[at * len(lengths) // count] for at in range(count)] if lengths else []
-
-
-def sweep_requests(issues: int, pulls: int) -> int:
-    """Return how many pages list so many entries."""
-    return max(1, ceil(issues / sweep_page("issue"))) + max(1, ceil(pulls / sweep_page("pull")))
 
 
 class DryRunArchive(Archive):

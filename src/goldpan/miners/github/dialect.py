@@ -31,20 +31,15 @@ Need = tuple[str, str]
 """(type, field), (type.field, argument), (enumeration, value), or (type, "__typename")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """Schema elements that Goldpan uses and a server lacks; a whole type as its `__typename`."""
-
-    lacks: frozenset[Need] = frozenset()
-
-
-NEWEST = Dialect()
+Dialect = frozenset[Need]
+"""Schema elements that Goldpan uses and a server lacks; a whole type as its `__typename`."""
+NEWEST: Dialect = frozenset()
 """The dialect of github.com."""
 
 
 def adapt(document: str, dialect: Dialect) -> str:
     """Return a document without what the server lacks."""
-    return _DocumentReader(document, dialect.lacks).read() if dialect.lacks else document
+    return _DocumentReader(document, dialect).read() if dialect else document
 
 
 def needs(document: str) -> frozenset[Need]:

@@ -204,7 +204,7 @@ class EntryFetcher:
             batch=size.current,
             nodes=[[index, target.number, owners[target]] for index, target in good],
             more=[
-                more.row
+                list(more)
                 for index, target in good
                 for more in open_lists(target.number, owners[target], nodes[index], unread=unread)
             ],

@@ -12,7 +12,6 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from goldpan.core.result import count
-from goldpan.core.terminal import ProgressTask
 from goldpan.miners.connections import CONNECTIONS, PART_OF, More
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
@@ -37,120 +36,109 @@ def _node_index(path: list[Any]) -> int | None:
     return int(index) if index.isdecimal() else None
 
 
-class PageFetcher:
-    """Fetches further pages into the journal."""
+async def _fetch_pages(run: GraphQLRun, listed: Container[int]) -> None:
+    """Fetch the missing pages of the newest fetch of each listed entry into the journal."""
+    state = run.journal.state
+    missing = [
+        more
+        for key, more in ((key, More(*row)) for key, row in state.open_pages.items())
+        if more.number in listed
+        and state.fetched.get(more.number) == more.owner
+        and key not in state.keys
+    ]
+    for kind, largest in _CONTINUATIONS.items():
+        pages = [more for more in missing if _page_kind(more) == kind]
+        if pages:
+            await _fetch_pages_of(run, kind, pages, largest)
 
-    def __init__(self, run: GraphQLRun) -> None:
-        self._run = run
 
-    async def fetch(self, listed: Container[int]) -> None:
-        """Fetch the missing pages of the newest fetch of each listed entry."""
-        run = self._run
-        state = run.journal.state
-        missing = [
-            more
-            for key, more in ((key, More(*row)) for key, row in state.open_pages.items())
-            if more.number in listed
-            and state.fetched.get(more.number) == more.owner
-            and key not in state.keys
-        ]
-        for kind, largest in _CONTINUATIONS.items():
-            pages = [more for more in missing if _page_kind(more) == kind]
-            if pages:
-                await self._fetch_pages(kind, pages, largest)
+async def _fetch_pages_of(
+    run: GraphQLRun, kind: Kind | None, missing: list[More], largest: int
+) -> None:
+    size = BatchSize(largest, run.journal.state.batches.get(("more", kind)))
+    lengths: dict[More, int] = {}
+    of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
 
-    async def _fetch_pages(self, kind: Kind | None, missing: list[More], largest: int) -> None:
-        run = self._run
-        size = BatchSize(largest, run.journal.state.batches.get(("more", kind)))
-        lengths: dict[More, int] = {}
-        of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
+    def fail(more: More, reason: str, status: int | None = None) -> None:
+        task.advance()
+        if run.is_last:
+            part = PART_OF[more.parent, more.connection]
+            run.journal.fail(more.number, part, reason, status)
+        else:
+            run.forget_tries(more)
 
-        async def fetch(batch: list[More]) -> list[More]:
-            first = lengths.get(batch[0], _LONGEST_PAGE) if len(batch) == 1 else _LONGEST_PAGE
-            document, variables = self._query(batch, first)
-            try:
-                reply = await run.github.graphql(document, variables)
-            except NoAnswerError:
-                if len(batch) == 1:
-                    lengths[batch[0]] = max(1, first // 8)
-                raise
-            problems = read_problems(reply, len(batch), _node_index)
-            good: list[tuple[int, More]] = []
-            retries: list[More] = []
-            following: list[More] = []
-            flawed: dict[More, str] = {}
-            for index, more in enumerate(batch):
-                node: dict[str, Any] | None = reply.data["data"].get(f"n{index}")
-                page = node.get(more.connection) if node else None
-                hidden = problems.hidden.get(index, ())
-                reason = (
-                    problems.nodes.get(index)
-                    or (problems.loose if not hidden else "")
-                    or list_flaw(page, more.cursor, len(hidden))
-                )
-                if reason and run.may_retry(more, alone=len(batch) == 1):
-                    retries.append(more)
-                    continue
-                if reason:
-                    flawed[more] = reason
-                if page or hidden:
-                    good.append((index, more))
-                if node:
-                    following += open_lists(more.number, more.owner, node, after=more)
-            if good:
-                run.journal.keep(
-                    "more",
-                    [more.key for _, more in good if more not in flawed],
-                    {"document": run.journal.document(document), "variables": variables},
-                    reply,
-                    batch=size.current,
-                    nodes=[
-                        [index, more.number, more.owner, more.parent, more.connection]
-                        for index, more in good
-                    ],
-                    more=[more.row for more in following],
-                    **of_kind,
-                )
-            for more, reason in flawed.items():
-                self._fail(more, reason, None, task)
-            for index, more in good:
-                for _, reason in problems.hidden.get(index, ()):
-                    part = PART_OF[more.parent, more.connection]
-                    run.record_hidden(more.number, part, reason, reply)
-            drain.add(following)
-            task.extend(len(following))
-            task.advance(len(batch) - len(retries) - len(flawed))
-            return retries
-
-        with run.reporter.task("Further pages", len(missing)) as task:
-            drain = Drain(
-                missing,
-                size,
-                fetch,
-                lambda more, error: self._fail(more, error.reason, error.status, task),
-                tries=run.github.retries,
-                pace=run.github.pace,
-            )
-            await drain.run(run.github.flow.most)
-
-    def _query(self, batch: list[More], first: int) -> tuple[str, dict[str, object]]:
+    async def fetch(batch: list[More]) -> list[More]:
+        first = lengths.get(batch[0], _LONGEST_PAGE) if len(batch) == 1 else _LONGEST_PAGE
         document = queries.continuations_document(
-            [CONNECTIONS[more.parent, more.connection] for more in batch],
-            self._run.dialect,
-            first=first,
+            [CONNECTIONS[more.parent, more.connection] for more in batch], run.dialect, first=first
         )
         variables: dict[str, object] = {}
         for index, more in enumerate(batch):
             variables |= {f"i{index}": more.node, f"a{index}": more.cursor}
-        return document, variables
+        try:
+            reply = await run.github.graphql(document, variables)
+        except NoAnswerError:
+            if len(batch) == 1:
+                lengths[batch[0]] = max(1, first // 8)
+            raise
+        problems = read_problems(reply, len(batch), _node_index)
+        good: list[tuple[int, More]] = []
+        retries: list[More] = []
+        following: list[More] = []
+        flawed: dict[More, str] = {}
+        for index, more in enumerate(batch):
+            node: dict[str, Any] | None = reply.data["data"].get(f"n{index}")
+            page = node.get(more.connection) if node else None
+            hidden = problems.hidden.get(index, ())
+            reason = (
+                problems.nodes.get(index)
+                or (problems.loose if not hidden else "")
+                or list_flaw(page, more.cursor, len(hidden))
+            )
+            if reason and run.may_retry(more, alone=len(batch) == 1):
+                retries.append(more)
+                continue
+            if reason:
+                flawed[more] = reason
+            if page or hidden:
+                good.append((index, more))
+            if node:
+                following += open_lists(more.number, more.owner, node, after=more)
+        if good:
+            run.journal.keep(
+                "more",
+                [more.key for _, more in good if more not in flawed],
+                {"document": run.journal.document(document), "variables": variables},
+                reply,
+                batch=size.current,
+                nodes=[
+                    [index, more.number, more.owner, more.parent, more.connection]
+                    for index, more in good
+                ],
+                more=list(map(list, following)),
+                **of_kind,
+            )
+        for more, reason in flawed.items():
+            fail(more, reason)
+        for index, more in good:
+            for _, reason in problems.hidden.get(index, ()):
+                part = PART_OF[more.parent, more.connection]
+                run.record_hidden(more.number, part, reason, reply)
+        drain.add(following)
+        task.extend(len(following))
+        task.advance(len(batch) - len(retries) - len(flawed))
+        return retries
 
-    def _fail(self, more: More, reason: str, status: int | None, task: ProgressTask) -> None:
-        task.advance()
-        if self._run.is_last:
-            part = PART_OF[more.parent, more.connection]
-            self._run.journal.fail(more.number, part, reason, status)
-        else:
-            self._run.forget_tries(more)
+    with run.reporter.task("Further pages", len(missing)) as task:
+        drain = Drain(
+            missing,
+            size,
+            fetch,
+            lambda more, error: fail(more, error.reason, error.status),
+            tries=run.github.retries,
+            pace=run.github.pace,
+        )
+        await drain.run(run.github.flow.most)
 
 
 class GraphQLMiner:
@@ -161,7 +149,6 @@ class GraphQLMiner:
         self._run = run
         self._sweep = sweep
         self._entries = EntryFetcher(run, sweep)
-        self._pages = PageFetcher(run)
         self._listed: frozenset[int] = frozenset()
         self._targets: Mapping[Kind, tuple[Target, ...]] = by_kind(())
 
@@ -205,13 +192,13 @@ class GraphQLMiner:
             + (f", {skipped:,} known" if skipped else "")
         )
         await self._entries.fetch(self._targets)
-        await self._pages.fetch(self._listed)
+        await _fetch_pages(self._run, self._listed)
         self._run.is_last = True
         postponed = self._entries.take_postponed()
         if postponed:
             self._run.reporter.note(f"{count(len(postponed), 'entry')} failed: trying again")
             await self._entries.fetch(by_kind(postponed))
-        await self._pages.fetch(self._listed)
+        await _fetch_pages(self._run, self._listed)
 
     def _is_known(self, target: Target) -> bool:
         """Tell whether the newest fetch of an entry is of this version and has no flaw.

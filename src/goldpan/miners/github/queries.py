@@ -175,7 +175,7 @@ def first_lists(
     supported = [
         connection
         for connection in _LISTINGS[kind].connections
-        if (connection.parent, connection.name) not in dialect.lacks
+        if (connection.parent, connection.name) not in dialect
     ]
     # The older list of people repeats the newer one, which holds bots too.
     newer = any(connection.name == "assignedActors" for connection in supported)
@@ -302,8 +302,6 @@ def dialect_of(data: Mapping[str, Any]) -> Dialect:
                     (f"{kind}.{field['name']}", argument["name"]) for argument in field["args"]
                 )
             offered.update((kind, value["name"]) for value in shape["enumValues"] or ())
-    return Dialect(
-        frozenset(
-            need for need in NEEDS - offered if not ("." in need[0] and need[1] == "__typename")
-        )
+    return frozenset(
+        need for need in NEEDS - offered if not ("." in need[0] and need[1] == "__typename")
     )

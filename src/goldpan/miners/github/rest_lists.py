@@ -131,12 +131,6 @@ def tag_of(record: Record) -> Tag | None:
     return Tag(etag, owner) if etag and owner is not None else None
 
 
-def describe_failure(url: str, error: Exception) -> str:
-    """Return which page failed, and why."""
-    page = httpx.URL(url).params.get("page", "1")
-    return f"page {page}: {error.reason if isinstance(error, NoAnswerError) else error}"
-
-
 def next_page_url(url: str) -> str | None:
     """Return the address of the page after one that failed, where pages have numbers."""
     address = httpx.URL(url)
@@ -233,7 +227,9 @@ class Lists:
                 try:
                     record = await self._read(page.feed, url, page.attempt)
                 except (NoAnswerError, StaleCursorError, WallError) as error:
-                    self.journal.fail(None, page.feed.part, describe_failure(url, error))
+                    why = error.reason if isinstance(error, NoAnswerError) else error
+                    number = httpx.URL(url).params.get("page", "1")
+                    self.journal.fail(None, page.feed.part, f"page {number}: {why}")
                     break
                 url = record.meta["next"] if page.goes_on else None
 

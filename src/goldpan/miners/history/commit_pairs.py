@@ -78,29 +78,24 @@ class Pull:
         return tuple(sha for sha in (self.base_sha, self.head_sha, self.merge_sha) if sha)
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """An open connection to the tables of one repository, for the pull requests in them."""
-
-    connection: duckdb.DuckDBPyConnection
-    repo: str
-    default_branch: str | None
-
-    def pulls(self, at_once: int) -> Iterator[list[Pull]]:
-        """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
-        cursor = second(self.connection).execute(_WANTED)
-        while rows := cursor.fetchmany(at_once):
-            yield [
-                Pull(
-                    row[0], bool(row[1]), row[2], row[3], row[4], row[5], Counts(*row[6:9]), row[9]
-                )
-                for row in rows
-            ]
+def read_pulls(connection: duckdb.DuckDBPyConnection, at_once: int) -> Iterator[list[Pull]]:
+    """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
+    cursor = second(connection).execute(_WANTED)
+    while rows := cursor.fetchmany(at_once):
+        yield [
+            Pull(number, bool(merged), ref, base, head, merge, Counts(*sizes), commits)
+            for number, merged, ref, base, head, merge, *sizes, commits in rows
+        ]
 
 
 @contextmanager
-def open_pulls(workspace: WorkspaceLayout, repo: str) -> Iterator[Tables]:
-    """Open a repository's tables; raises `WorkspaceError` where it has none."""
+def open_pulls(
+    workspace: WorkspaceLayout, repo: str
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, str | None]]:
+    """Open a repository's tables; give the connection, its name and its default branch.
+
+    Raises `WorkspaceError` where it has none.
+    """
     names = ("repositories", "entries", "commits")
     with open_tables(workspace, repo, names) as connection:
         row = connection.execute("SELECT repo, default_branch FROM repositories").fetchall()
@@ -109,7 +104,7 @@ def open_pulls(workspace: WorkspaceLayout, repo: str) -> Iterator[Tables]:
         for rules in workspace.paired_by(repo):
             path = verify_parquet(workspace.pairs(repo, rules))
             connection.execute(_PAIRED, {"path": str(path), "repo": name})
-        yield Tables(connection, name, branch)
+        yield connection, name, branch
 
 
 _MOST_REBASED = 250  # GitHub lists no more commits of a pull request
@@ -119,20 +114,14 @@ _MOST_REBASED = 250  # GitHub lists no more commits of a pull request
 class Candidate:
     """Two commits between which a pull request's change may lie."""
 
-    before: str
-    """Where the change begins: the merge base, or the commit before the merge."""
-    after: str
+    pair: CommitPair
+    """It begins at the merge base, or at the commit before the merge."""
     kind: Literal["head", "merge"]
     notes: tuple[str, ...]
     ahead: int | None = None
     """Commits of the head over the merge base."""
     certain: bool = False
     """True for the recorded head, which counts even where its size is not the announced one."""
-
-    @property
-    def pair(self) -> CommitPair:
-        """The two commits."""
-        return CommitPair(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +162,11 @@ def _of_head(
     pull: Pull, head: str, refs: Refs, ancestry: Ancestry, notes: tuple[str, ...], *, certain: bool
 ) -> Iterator[Candidate]:
     for base, note in _bases(pull, head, refs, ancestry):
-        fork = ancestry.fork(base, head)
-        if fork is None or fork.merge_base == head:  # unrelated, or it holds the head already
+        merge_base, ahead = ancestry.fork(base, head) or (head, 0)
+        if merge_base == head:  # unrelated, or it holds the head already
             continue
         all_notes = tuple(sorted((*notes, *note)))
-        yield Candidate(fork.merge_base, head, "head", all_notes, fork.ahead, certain)
+        yield Candidate(CommitPair(merge_base, head), "head", all_notes, ahead, certain)
 
 
 def _bases(
@@ -205,23 +194,16 @@ def _of_merge(pull: Pull, ancestry: Ancestry, notes: tuple[str, ...]) -> Iterato
         return
     parents = ancestry.parents(merge)
     if parents:
-        yield Candidate(parents[0], merge, "merge", notes)
+        yield Candidate(CommitPair(parents[0], merge), "merge", notes)
     if len(parents) == 1 and 1 < pull.commits <= _MOST_REBASED:
         start = ancestry.back(merge, pull.commits)
         if start is not None:
-            yield Candidate(start, merge, "merge", (*notes, "rebased"), pull.commits)
+            rebased = (*notes, "rebased")
+            yield Candidate(CommitPair(start, merge), "merge", rebased, pull.commits)
 
 
-StateName = Literal["base", "merge_base", "merge_parent", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The start of a change: the commit whose tree a model sees, and how it was found."""
-
-    name: StateName
-    before: str
-    notes: tuple[str, ...] = ()
+State = tuple[Literal["base", "merge_base", "merge_parent"], str, tuple[str, ...]]
+"""The start of a change: how it was found, the commit whose tree a model sees, and notes."""
 
 
 def find_state(
@@ -234,12 +216,12 @@ def find_state(
     there, and it is the merge base.
     """
     if candidate.kind == "merge":
-        return State("merge_parent", candidate.before)
+        return "merge_parent", candidate.pair.before, ()
     if base is None:
-        return State("merge_base", candidate.before)
-    if base == candidate.before or all(_is_at(base, file, objects) for file in touched):
-        return State("base", base)
-    return State("merge_base", candidate.before, ("base_moved_on",))
+        return "merge_base", candidate.pair.before, ()
+    if base == candidate.pair.before or all(_is_at(base, file, objects) for file in touched):
+        return "base", base, ()
+    return "merge_base", candidate.pair.before, ("base_moved_on",)
 
 
 def count(touched: Sequence[Touched]) -> Counts:
@@ -375,5 +357,5 @@ class Reader:
             for blob in file.blobs
             if blob is not None
         }
-        prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
-        self.fetched += prefetched.fetched
+        came = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
+        self.fetched += came

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.locks import lock_repository
 from goldpan.core.result import Result
-from goldpan.core.schemas import CHANGES, REVISIONS
+from goldpan.core.schemas.stages import CHANGES, REVISIONS
 from goldpan.core.settings.config import PUBLIC_API, Settings
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
@@ -39,10 +40,10 @@ from goldpan.miners.history.commit_pairs import (
     CommitReading,
     Reader,
     Refs,
-    Tables,
     about_paths,
     find_state,
     open_pulls,
+    read_pulls,
 )
 from goldpan.miners.journal import git_host
 
@@ -86,20 +87,21 @@ def read_history(
     disagreeing: list[int] = []
     changed_files = 0
     with (
-        open_pulls(workspace, repo) as tables,
+        open_pulls(workspace, repo) as (connection, name, default_branch),
         Objects(clone) as objects,
         workspace.scratch() as scratch,
     ):
         refs = _read_refs(clone)
-        ancestry = _read_ancestry(clone, tables, refs, objects)
+        trunk = refs.branches.get(default_branch or "")
+        ancestry = read_ancestry(clone, _named_commits(connection, objects), trunk)
         reader = Reader(clone, refs, ancestry, objects, reporter, token, host, network)
         paths = {table.name: scratch / f"{table.name}.parquet" for table in (REVISIONS, CHANGES)}
         with (
-            writer(paths[REVISIONS.name], REVISIONS) as revisions,
-            writer(paths[CHANGES.name], CHANGES) as changes,
+            writer(paths[REVISIONS.name], REVISIONS.schema) as revisions,
+            writer(paths[CHANGES.name], CHANGES.schema) as changes,
             reporter.task("Reading pull requests", 0) as task,
         ):
-            for pulls in tables.pulls(_AT_ONCE):
+            for pulls in read_pulls(connection, _AT_ONCE):
                 task.extend(len(pulls))
                 readings = reader.read(pulls)
                 settled = [settle(reading, ancestry, objects) for reading in readings]
@@ -110,15 +112,15 @@ def read_history(
                     (changes, CHANGES, files),
                 ):
                     arrow = pa.Table.from_pylist(table_rows, schema=table.schema_without_repo)
-                    write(target, table, tables.repo, arrow)
+                    write(target, arrow, name)
                 states.update(row["state"] for row in rows)
                 notes.update(note for row in rows for note in row["notes"])
                 disagreeing += [row["number"] for row in rows if row.get("agrees") is False]
                 changed_files += len(files)
                 task.advance(len(pulls))
-        publish({path: workspace.table(repo, name) for name, path in paths.items()})
+        publish({path: workspace.table(repo, path.stem) for path in paths.values()})
     return History(
-        tables.repo,
+        name,
         states.total(),
         changed_files,
         dict(sorted(states.items())),
@@ -138,16 +140,17 @@ def settle(
         missing = [note for note, sha in commits if ancestry.find(sha) is None]
         nothing = {"number": pull.number, "state": "none", "notes": missing}
         return {**nothing, "problem": reading.problem}, ()
-    state = find_state(candidate, ancestry.find(pull.base_sha), touched, objects)
-    notes = {*candidate.notes, *state.notes, *about_paths(touched)}
+    base = ancestry.find(pull.base_sha)
+    state, before, state_notes = find_state(candidate, base, touched, objects)
+    notes = {*candidate.notes, *state_notes, *about_paths(touched)}
     if reading.counts.files is None:
         notes.add("files_missing")
     revision = {
         "number": pull.number,
-        "state": state.name,
-        "before_sha": state.before,
-        "after_sha": candidate.after,
-        "merge_base": candidate.before,
+        "state": state,
+        "before_sha": before,
+        "after_sha": candidate.pair.after,
+        "merge_base": candidate.pair.before,
         "commits_ahead": candidate.ahead,
         "agrees": reading.agrees,
         "notes": sorted(notes),
@@ -168,14 +171,12 @@ def _read_refs(clone: Path) -> Refs:
     return Refs(heads, branches)
 
 
-def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) -> Ancestry:
-    """Read the history with the commits that the API names and no ref leads to any more."""
-    commits: list[str] = []
-    for pulls in tables.pulls(_AT_ONCE):
+def _named_commits(connection: duckdb.DuckDBPyConnection, objects: Objects) -> Iterator[str]:
+    """Yield the commits of the clone that the API names: no ref may lead to them any more."""
+    for pulls in read_pulls(connection, _AT_ONCE):
         shas = [sha for pull in pulls for sha in pull.shas]
         answers = zip(shas, objects.info(shas), strict=True)
-        commits += [sha for sha, info in answers if info is not None and info.kind == "commit"]
-    return read_ancestry(clone, commits, refs.branches.get(tables.default_branch or ""))
+        yield from (sha for sha, info in answers if info is not None and info.kind == "commit")
 
 
 def _sorted_files(
@@ -208,17 +209,19 @@ def fetch_histories(
     source: str | None = None,
     network: bool | None = None,
 ) -> list[FetchedHistory]:
-    """Fetch the histories of repositories as below, as many at once as settings allow processes.
+    """Clone or update repositories and, if they were mined, write `revisions` and `changes`.
 
-    In `source`, ``{owner}`` and ``{name}`` stand for those of each repository. Threads are enough
-    for it: most of the work is git's, in processes of its own. The first failure ends what has not
+    As many at once as settings allow processes. `source` is a git address, a local mirror or a
+    bundle, instead of GitHub; ``{owner}`` and ``{name}`` in it stand for those of each repository.
+    With a local one nothing else is asked of the network, unless `network` says so. Threads are
+    enough: most of the work is git's, in processes of its own. The first failure ends what has not
     begun, and is raised when the rest has ended.
     """
 
     def fetch(repo: str) -> FetchedHistory:
         own = None if source is None else source_of(source, repo)
         named = reporter.named(repo) if len(repos) > 1 else reporter
-        return fetch_history(settings, workspace, repo, named, source=own, network=network)
+        return _fetch_history(settings, workspace, repo, named, own, network)
 
     pool = ThreadPoolExecutor(min(settings.processes, len(repos)) or 1)
     try:
@@ -248,20 +251,14 @@ def at_home(settings: Settings, workspace: WorkspaceLayout, repo: str) -> Settin
     return replace(settings, api_url=api_url, tokens=(), token_command="", withheld=reason)
 
 
-def fetch_history(
+def _fetch_history(
     settings: Settings,
     workspace: WorkspaceLayout,
     repo: str,
     reporter: Reporter,
-    *,
-    source: str | None = None,
-    network: bool | None = None,
+    source: str | None,
+    network: bool | None,
 ) -> FetchedHistory:
-    """Clone or update a repository and, if it was mined, write `revisions` and `changes`.
-
-    `source` is a git address, a local mirror or a bundle, instead of GitHub. With a local one
-    nothing else is asked of the network, unless `network` says so.
-    """
     if source is None:
         settings.trust.require("api_url")
         settings = at_home(settings, workspace, repo)

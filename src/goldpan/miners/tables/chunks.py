@@ -33,11 +33,6 @@ def range_of(number: int) -> int:
     return number // RANGE
 
 
-def bounds_of(index: int) -> dict[str, int]:
-    """Return the first number of a range, and the one behind its last as `end`."""
-    return {"first": index * RANGE, "end": (index + 1) * RANGE}
-
-
 def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> None:
     """Write one chunk's facets, sorted by entry, as a file a range in that range's folder.
 
@@ -74,11 +69,8 @@ def read_range(directory: Path, index: int) -> dict[str, pa.Table]:
                 part = pa.ipc.open_stream(source).read_all()
                 name = part.schema.metadata[_FACET].decode()
                 parts[name].append(part.replace_schema_metadata())
-    return {name: _numbered(pa.concat_tables(parts.pop(name))) for name in FACETS}
-
-
-def _numbered(rows: pa.Table) -> pa.Table:
-    return rows.append_column("_at", pa.array(np.arange(len(rows))))
+    tables = {name: pa.concat_tables(parts.pop(name)) for name in FACETS}
+    return {name: t.append_column("_at", pa.array(np.arange(len(t)))) for name, t in tables.items()}
 
 
 PARSED = {
@@ -103,16 +95,11 @@ class Chunk:
         return self.repo
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """How many records a chunk held, and how often their references name other repositories."""
+def parse_chunk(chunk: Chunk) -> tuple[int, Counter[str]]:
+    """Parse a chunk's records and write its part files.
 
-    records: int
-    names: Counter[str]
-
-
-def parse_chunk(chunk: Chunk) -> Parsed:
-    """Parse a chunk's records and write its part files."""
+    Returns how many records it held, and how often their references name other repositories.
+    """
     rows = Rows(chunk.repo, chunk.hosts)
     with without_collection():
         for path, records in groupby(chunk.records, key=attrgetter("path")):
@@ -122,7 +109,7 @@ def parse_chunk(chunk: Chunk) -> Parsed:
                     _parse(rows, record, record.read_from(file), chunk.pulls)
         write_parts(chunk.directory, chunk.index, rows.tables())
         references = (*rows.facets["links"], *rows.facets["mentions"])
-        return Parsed(len(chunk.records), _names(references, chunk.repo))
+        return len(chunk.records), _names(references, chunk.repo)
 
 
 def _names(references: Iterable[tuple[Any, ...]], own: str) -> Counter[str]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from goldpan.core.schemas import LEDGER
+from goldpan.core.schemas.mined import LEDGER
 from goldpan.miners.journal_state import RELATIONS, Open
 from goldpan.miners.tables.current_records import LISTS, CurrentRecords
 

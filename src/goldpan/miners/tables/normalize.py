@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from goldpan.core.locks import lock_repository
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.resources import frugal
 from goldpan.core.result import Result
-from goldpan.core.schemas import LEDGER, MINED, REPOSITORIES, UNKNOWN
+from goldpan.core.schemas.mined import LEDGER, MINED, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive, lost_replies, run_files
 from goldpan.core.storage.parquet import count_rows, write, writer
 from goldpan.core.storage.run_file import Record, Seal
@@ -42,20 +43,24 @@ from goldpan.miners.tables.range_tables import RangeTables
 def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter) -> dict[str, Path]:
     """Merge the part files in `scratch` and return each table's finished file."""
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
-    writers = {table.name: writer(paths[table.name], table) for table in MINED}
     pending = _by_range(live)
     indexes = sorted({*parsed_ranges(scratch), *pending})
     with (
+        ExitStack() as opened,
         reporter.task("Merging tables", len(indexes)) as task,
         ThreadPoolExecutor(1) as pool,
         RangeTables(scratch, facts, live) as merged,
     ):
+        writers = {
+            table.name: opened.enter_context(writer(paths[table.name], table.schema))
+            for table in MINED
+        }
         written: Future[None] | None = None
         for index in indexes:
             for table, rows in merged.tables(index, pending.get(index, {})):
                 if written is not None:  # while this one was merged
                     written.result()
-                written = pool.submit(write, writers[table.name], table, facts.repo, rows)
+                written = pool.submit(write, writers[table.name], rows, facts.repo)
             task.advance()
         if written is not None:
             written.result()
@@ -69,11 +74,9 @@ def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter)
         repository = pa.Table.from_arrays(arrays, schema=REPOSITORIES.schema)
         of_repository = {key: trouble for key, trouble in live.open.items() if key[0] is None}
         lists = list_ledger(merged.listed(), live, merged.of_lists | of_repository)
-        write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, repository)
-        write(writers[LEDGER.name], LEDGER, facts.repo, lists)
-        write(writers[UNKNOWN.name], UNKNOWN, facts.repo, merged.strange())
-    for target in writers.values():
-        target.close()
+        write(writers[REPOSITORIES.name], repository, facts.repo)
+        write(writers[LEDGER.name], lists, facts.repo)
+        write(writers[UNKNOWN.name], merged.strange(), facts.repo)
     return paths
 
 
@@ -155,9 +158,9 @@ def parse_chunks(chunks: Sequence[Chunk], workers: int, reporter: Reporter) -> C
         open_engine(LOCAL, max(1, processes)) as engine,
         reporter.task("Parsing raw replies", sum(len(chunk.records) for chunk in chunks)) as task,
     ):
-        for parsed in engine.map(parse_chunk, chunks):
-            names += parsed.names
-            task.advance(parsed.records)
+        for records, named in engine.map(parse_chunk, chunks):
+            names += named
+            task.advance(records)
     return names
 
 

@@ -145,54 +145,37 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
     announced = page.get("totalCount")
     match parent, name:
         case "Discussion", "comments":
-            _parse_items(rows, number, part, items, _discussion_comment, None)
+            rows.attempt_each(number, part, items, _discussion_comment, None)
             rows.page(number, "replies", 0, 0)  # unless a comment announces some
         case _, "replies":
-            _parse_items(rows, number, part, items, _discussion_comment, node.get("databaseId"))
+            rows.attempt_each(number, part, items, _discussion_comment, node.get("databaseId"))
         case "PullRequestReviewThread", "comments":
-            _parse_items(rows, number, part, items, _comment, "review_comment", of_pull=True)
+            rows.attempt_each(number, part, items, _comment, "review_comment", of_pull=True)
         case _, "comments":
-            _parse_items(rows, number, part, items, _comment, "comment", of_pull=is_pull)
+            rows.attempt_each(number, part, items, _comment, "comment", of_pull=is_pull)
         case _, "reviews":
-            _parse_items(rows, number, part, items, _comment, "review", of_pull=True)
+            rows.attempt_each(number, part, items, _comment, "review", of_pull=True)
         case _, "reviewThreads":
             part = "threads"
         case _, "files":
-            _parse_items(rows, number, part, items, _file)
+            rows.attempt_each(number, part, items, _file)
         case _, "timelineItems":
-            _parse_items(rows, number, part, items, parse_event, is_pull=is_pull)
+            rows.attempt_each(number, part, items, parse_event, is_pull=is_pull)
             announced = page.get("filteredCount")
             rows.page(number, "length", inner(node.get("timeline"), "totalCount"), 0)
             if is_pull:
                 rows.page(number, "commits", inner(node.get("commits"), "totalCount"), 0)
         case _, "closingIssuesReferences" | "closedByPullRequestsReferences":
-            _parse_items(rows, number, part, items, _closing, is_pull=is_pull)
+            rows.attempt_each(number, part, items, _closing, is_pull=is_pull)
         case _, "subIssues" | "blockedBy" | "blocking":
             part = RELATIONS[name]
-            _parse_items(rows, number, part, items, _relation, part)
+            rows.attempt_each(number, part, items, _relation, part)
         case EDITS.parent, _:
             kind = _KINDS[node["__typename"]]
             of_discussion = kind == "discussion_comment"
             comment = node.get("databaseId" if of_discussion else "fullDatabaseId")
-            _parse_items(rows, number, part, items, _version, kind, integer(comment))
+            rows.attempt_each(number, part, items, _version, kind, integer(comment))
     rows.page(number, part, announced, len(items), unit)
-
-
-def _parse_items(
-    rows: Rows,
-    number: int,
-    part: str,
-    items: list[Any],
-    parse: Any,
-    *arguments: Any,
-    **options: Any,
-) -> None:
-    if not rows.is_careful:  # items are many, and a call of `attempt` takes half as long as one
-        for item in items:
-            parse(rows, number, item, *arguments, **options)
-        return
-    for item in items:
-        rows.attempt(number, part, parse, number, item, *arguments, **options)
 
 
 def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from goldpan.miners.replies import names_pull
@@ -81,28 +82,19 @@ def parse_whole_pull(rows: Rows, item: dict[str, Any]) -> None:
     parse_pull(rows, item)
 
 
-def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
+def _listed_comment(rows: Rows, item: dict[str, Any], *, kind: str) -> None:
     address = item.get("html_url") or ""
-    match = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
+    holder = item.get("issue_url" if kind == "comment" else "pull_request_url") or ""
+    match = _NUMBER.search(holder) or _NUMBER.search(address)
     if match is None:
-        raise ValueError(f"comment {item.get('id')} names no entry")
-    parse_comment(rows, int(match[1]), item, "comment", of_pull="/pull/" in address)
-
-
-def _listed_review_comment(rows: Rows, item: dict[str, Any]) -> None:
-    match = _NUMBER.search(item.get("pull_request_url") or item.get("html_url") or "")
-    if match is None:
-        raise ValueError(f"review comment {item.get('id')} names no pull request")
-    parse_comment(rows, int(match[1]), item, "review_comment", of_pull=True)
+        raise ValueError(f"{kind} {item.get('id')} names no entry")
+    of_pull = kind == "review_comment" or "/pull/" in address
+    parse_comment(rows, int(match[1]), item, kind, of_pull=of_pull)
 
 
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
     """Parse a page of one entry's timeline."""
-    for item in data:
-        if rows.is_careful:
-            rows.attempt(number, "timeline", _event, number, item, is_pull=is_pull)
-        else:  # events are many, and a call of `attempt` takes as long as parsing one
-            _event(rows, number, item, is_pull=is_pull)
+    rows.attempt_each(number, "timeline", data, _event, is_pull=is_pull)
     rows.page(number, "timeline", None, len(data))
     rows.page(number, "items", None, len(data))
 
@@ -118,9 +110,9 @@ def _relation(rows: Rows, number: int, item: dict[str, Any], part: str) -> None:
 _OF_REPOSITORY: dict[str, tuple[str, Callable[[Rows, dict[str, Any]], None]]] = {
     "issues": ("entry", parse_entry),  # with pull requests
     "pulls": ("entry", parse_pull),
-    "comments": ("comments", _listed_comment),
-    "review_comments": ("review_comments", _listed_review_comment),
-    "pull_comments": ("review_comments", _listed_review_comment),
+    "comments": ("comments", partial(_listed_comment, kind="comment")),
+    "review_comments": ("review_comments", partial(_listed_comment, kind="review_comment")),
+    "pull_comments": ("review_comments", partial(_listed_comment, kind="review_comment")),
 }
 """Lists whose items tell of which entry they are: its part, and what parses an item."""
 
@@ -134,8 +126,7 @@ def parse_list(rows: Rows, name: str, data: list[dict[str, Any]]) -> None:
 
 def parse_own_list(rows: Rows, number: int, part: str, data: list[dict[str, Any]]) -> None:
     """Parse a page of an entry's files, parts, of what blocks it, or of what it blocks."""
-    for item in data:
-        rows.attempt(number, part, _file if part == "files" else _relation, number, item, part)
+    rows.attempt_each(number, part, data, _file if part == "files" else _relation, part)
     rows.page(number, part, None, len(data))
 
 
@@ -150,8 +141,8 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
     if is_pull:
         is_half = "base" not in item and "head" not in item
         rows.attempt(number, "entry", _half if is_half else parse_pull, item, *([events] * is_half))
-        for comment in comments or ():
-            _attempt_comment(rows, number, comment, "review_comment", of_pull=True)
+        part, kind = "review_comments", "review_comment"
+        rows.attempt_each(number, part, comments or (), parse_comment, kind, of_pull=True)
     if events is not None or comments is not None:
         parse_timeline(rows, number, events or [], is_pull=is_pull)
 

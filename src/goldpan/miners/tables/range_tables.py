@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.schemas import (
+from goldpan.core.schemas.mined import (
     COMMENTS,
     COMMITS,
     DISCUSSION_COMMENTS,
@@ -27,12 +27,11 @@ from goldpan.core.schemas import (
     FILES,
     LEDGER,
     REFERENCES,
-    TableSchema,
 )
-from goldpan.core.schemas.table import TEXT
+from goldpan.core.schemas.table import TEXT, TableSchema
 from goldpan.core.storage.parquet import connect_alone
 from goldpan.miners.journal_state import FLOORED, RELATIONS, Facts, Open
-from goldpan.miners.tables.chunks import bounds_of, read_range
+from goldpan.miners.tables.chunks import RANGE, read_range
 from goldpan.miners.tables.current_records import CurrentRecords, joined
 from goldpan.miners.tables.ledger import LEDGER_ROWS, PAGES, PARTS, floor_of
 from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, NOBODY, STATE_COLUMNS
@@ -250,8 +249,9 @@ class RangeTables:
         for name, rows in facets.items():
             hidden = [column for facet, column in _TEXTS.values() if facet == name]
             connection.register(f"raw_{name}", rows.drop_columns(hidden))
+        bounds = {"first": index * RANGE, "end": (index + 1) * RANGE}
         for name, query in _SHARED.items():
-            parameters = bounds_of(index) if name == "floor" else {}
+            parameters = bounds if name == "floor" else {}
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}", parameters)
         troubles = {**self._losses(), **pending}
         self.of_lists |= {key: trouble for key, trouble in troubles.items() if key[0] is None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -260,6 +260,4 @@ def _task(name: str, title: str) -> data.Task:
 
 def task_toml(task: data.Task) -> str:
     """Return the text of a task's file; its name is left out, as the file's name says it."""
-    return data.toml_text(
-        {name: value for name, value in data.plain_task(task).items() if name != "name"}
-    )
+    return data.toml_text({name: value for name, value in asdict(task).items() if name != "name"})

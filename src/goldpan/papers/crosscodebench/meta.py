@@ -8,7 +8,7 @@ before (`Prompt`, `BibTex`, `Instance_number`) are understood.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, NonNegativeInt
 
 from goldpan.papers.crosscodebench.instances import PARTS
 from goldpan.papers.crosscodebench.kinds import TaskKind, find_kind, kind_of_category, known_types
-from goldpan.plugins.data import DatasetError, Source, Task, UsageError, plain_task
+from goldpan.plugins.data import DatasetError, Source, Task, UsageError
 
 META = ".meta.json"
 DATA = ".data.json"
@@ -151,7 +151,7 @@ def meta_json(meta: Meta) -> bytes:
         "Instance Number": dict(meta.counts),
     }
     if meta.task:
-        values["Goldpan"] = {"format": _FORMAT, "task": plain_task(meta.task)}
+        values["Goldpan"] = {"format": _FORMAT, "task": asdict(meta.task)}
     return orjson.dumps(values, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

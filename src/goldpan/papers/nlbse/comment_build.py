@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -266,7 +266,7 @@ def build_code_comments(
         ),
         settings={
             "family": family.name,
-            **({"task": data.plain_task(task)} if task else {}),
+            **({"task": asdict(task)} if task else {}),
             "split": str(plan),
             "seed": plan.seed,
             "languages": sorted(reading.languages),

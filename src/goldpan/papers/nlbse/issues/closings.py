@@ -220,13 +220,13 @@ def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
     closings = 0
     with (
         data.replacing_file(search.candidates(unit)) as path,
-        data.Writer(path, CANDIDATES) as target,
+        data.writer(path, CANDIDATES) as target,
     ):
         for batch in search.source.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
-                target.write_table(_published(rows, search.profile, unit))
+                data.write(target, _published(rows, search.profile, unit))
     return SourceUnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
 
 
