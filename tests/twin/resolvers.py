@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -45,21 +46,21 @@ _SPECIAL_KINDS = {
     "line-commented": "PullRequestReviewThread",
 }
 _ITEM_TYPES = {Comment: "IssueComment", Review: "PullRequestReview", Commit: "PullRequestCommit"}
-_KNOWN_KINDS: dict[str, str] = dict(_SPECIAL_KINDS)
 
 
 def timeline_type(item: object) -> str:
     """Return the GraphQL type name of a timeline item."""
-    type_name = _ITEM_TYPES.get(type(item))
-    if type_name is not None or not isinstance(item, Event):
-        return type_name or type(item).__name__
-    name = _KNOWN_KINDS.get(item.kind)
-    if name is None:
-        words = re.split(r"[_-]", item.kind)
-        name = _KNOWN_KINDS[item.kind] = "".join(map(str.capitalize, words)) + "Event"
-    return name
+    if isinstance(item, Event):
+        return _SPECIAL_KINDS.get(item.kind) or _event_type(item.kind)
+    return _ITEM_TYPES.get(type(item)) or type(item).__name__
 
 
+@cache
+def _event_type(kind: str) -> str:
+    return "".join(map(str.capitalize, re.split(r"[_-]", kind))) + "Event"
+
+
+@cache
 def enum_name(type_name: str) -> str:
     """Return the `itemTypes` value that selects a type."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type_name).upper()

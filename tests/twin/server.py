@@ -98,8 +98,8 @@ class Request:
 class Twin(LocalServer):
     """A GitHub on 127.0.0.1, serving while its `with` block runs.
 
-    Its GraphQL schema may lack parts, as an older server's does (see `schema_without`). `requests`
-    lists what was asked; `points` and `count` sum it up.
+    Its GraphQL schema may lack fields, as an older server's does. `requests` lists what was asked;
+    `points` and `count` sum it up.
     """
 
     packs = True
