@@ -19,7 +19,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.store import ArchiveStore, HourReport, read_footer
-from tests.gharchive_hours import Hours, Json, utc, write_hour
+from tests.gharchive_hours import Hours, utc, write_hour
+from tests.twin.rest_views import Json
 
 HOUR = utc(2022, 3, 4, 5)
 ISSUES = ("IssuesEvent",)

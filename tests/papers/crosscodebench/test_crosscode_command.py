@@ -16,19 +16,14 @@ from goldpan.papers.crosscodebench.importing import task_toml
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
 from tests.invoking import Invoked, invoke
-
-TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+from tests.planning import TASKS, write_tasks
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> WorkspaceLayout:
     """Return a workspace with the rows of some tasks."""
-    workspace = WorkspaceLayout(tmp_path / "place")
-    for name in TASKS:
-        task = find_task(name)
-        rows = sample_rows(task, 30)
-        write_rows(workspace, task, {"train": rows[:20], "test": rows[20:]})
-    return workspace
+    write_tasks(tmp_path / "place")
+    return WorkspaceLayout(tmp_path / "place")
 
 
 def crosscode(*arguments: str | Path) -> Invoked:

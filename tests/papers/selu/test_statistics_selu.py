@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 
 import pytest
 
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.terminal import Reporter
 from goldpan.evaluation.compare.methods import compare_by_name
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.evaluation.compare.scores import ScoreMatrix, score_matrix
-from goldpan.papers.selu.tables import agreement
+from goldpan.papers.selu.tables import _matrix, agreement
+from goldpan.reproduce.cells import PaperContext
+from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.finding import find_recipe
 from tests.places import DATA
 
@@ -23,13 +25,8 @@ pytestmark = [
         reason=f"{SCORES} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
     ),
 ]
-NOT_RANKED = ("se_entities", "requirement_completion")
-
 SELU = find_recipe("selu")
-BASELINES = ("TFIDF+XGBoost", "FastText")
-NAMES = {model.title: model.name for model in SELU.models} | {name: name for name in BASELINES}
-MODELS = tuple(NAMES[title] for table in SELU.tables if table.key == "3" for title in table.rows)
-"""The models as the kit names them, in the order of Table III."""
+MODELS = tuple(SELU.table("3").rows)
 # Places in Table III; the kit cuts the ranking there (section V-A names examples only).
 TIERS = (range(2), range(2, 7), range(7, 18), range(18, 26))
 # The kit's own run, unseeded: each model against those below it, by place (> better, = equal,
@@ -64,42 +61,14 @@ KIT_DECISIONS = (
 )
 
 
-def kit_rows() -> list[dict[str, str]]:
-    """Return the kit's scores; of a run stored twice, the first that has a score.
-
-    It holds GPT-2 xl on incivility twice (0.7861 and 0.7908; the paper prints 0.786), T5 large on
-    requirement_type twice (the same), and BERT large on story_points once without any score.
-    """
-    with SCORES.open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if value(row) is not None]
-    first = {(row["model"], row["task"]): row for row in reversed(rows)}
-    return [first[key] for key in sorted(first)]
-
-
-def value(row: dict[str, str]) -> float | None:
-    """Return the score that counts for a task, turned so that higher is better."""
-    if row["smape"]:
-        return 1 - float(row["smape"])
-    score = row["f1_macro"] or (row["accuracy"] if "completion" in row["task"] else row["f1_micro"])
-    return float(score) if score else None
-
-
-def kit_scores() -> ScoreMatrix:
-    """Return the 26 models on the 15 tasks that the paper ranks by."""
-    scores = {
-        (row["model"], row["task"]): [value(row) or 0.0]
-        for row in kit_rows()
-        if row["task"] not in NOT_RANKED
-    }
-    return score_matrix(scores, "macro F1 or 1 - SMAPE")
-
-
 SIGNS = {"better": ">", "equal": "=", "undecided": "?", "worse": "<"}
 
 
 @cache
 def ranking() -> Comparison:
-    return compare_by_name(kit_scores(), "bayesian")
+    place = WorkspaceLayout(DATA / "none")
+    context = PaperContext(SELU, DataFolder(DATA), place, Reporter(quiet=True))
+    return compare_by_name(_matrix(context), "bayesian")
 
 
 def test_decisions_are_those_of_the_kit() -> None:
@@ -113,8 +82,8 @@ def test_decisions_are_those_of_the_kit() -> None:
         for sign in row
         if SIGNS[(pair := next(pairs)).decision] != sign
     ]
-    assert [pair.first for pair in differing] == ["gpt2-xl", "CodeLlama-7b-hf", "TFIDF+XGBoost"]
-    assert [pair.second for pair in differing] == ["starcoder2-3b", "starcoder2-7b", "FastText"]
+    assert [pair.first for pair in differing] == ["GPT-2 xl", "CodeLlama 7b", "TFIDF+XGBoost"]
+    assert [pair.second for pair in differing] == ["StarCoder2 3b", "StarCoder2 7b", "FastText"]
     for pair in differing:
         assert pair.posterior is not None
         assert abs(pair.posterior.better - 0.95) < 0.003
@@ -140,8 +109,8 @@ def undecided(rows: range, columns: range) -> tuple[int, int]:
 def test_what_the_paper_says_of_its_tiers() -> None:
     """Tiers 1 and 2 are as it says. Tier 3: 66.4% inconclusive, not "about 67%"."""
     assert undecided(TIERS[0], range(26)) == (1, 49)
-    assert ranking().decision("Llama-3.2-1B", "gpt2-xl") == "undecided"
-    assert ranking().decision("Llama-3.2-3B", "Llama-3.2-1B") == "equal"
+    assert ranking().decision("Llama 3.2 1b", "GPT-2 xl") == "undecided"
+    assert ranking().decision("Llama 3.2 3b", "Llama 3.2 1b") == "equal"
     assert undecided(TIERS[1], range(7, 26)) == (5, 95)
     assert undecided(TIERS[1], TIERS[1])[1] == 10
     assert undecided(TIERS[1], TIERS[1])[0] >= 7
