@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,38 @@ from typing import Any
 
 import orjson
 
-from tests.gharchive_objects import API, WEB, Json, Objects, time_of
+from tests.twin.rest_views import (
+    Json,
+    account_json,
+    comment_json,
+    issue_json,
+    pull_json,
+    repository_json,
+)
+from tests.twin.store import World
+from tests.twin.world import (
+    SITE,
+    Account,
+    Comment,
+    Entry,
+    Label,
+    Pull,
+    Ref,
+    Repository,
+    stub_repository,
+)
+
+API = "https://api.github.com"
+_USER_LINKS = (
+    "followers following gists starred subscriptions organizations repos events received_events"
+)
+_REPO_LINKS = (
+    "forks teams hooks events tags languages stargazers merges contributors subscribers "
+    "subscription downloads deployments blobs refs trees statuses commits issues pulls milestones "
+    "comments issue_comment keys collaborators assignees branches labels releases contents compare "
+    "archive notifications"
+)
+"""Addresses that make up much of what GitHub tells of people and repositories."""
 
 MIX = {
     "PushEvent": 50.0,
@@ -34,6 +66,122 @@ MIX = {
     "MemberEvent": 0.1,
 }
 """How often each type comes in a hundred events of 2022, about."""
+
+
+class Objects:
+    """A small world of people and repositories; the seed decides all."""
+
+    def __init__(self, seed: int = 0, *, people: int, repos: int) -> None:
+        self.random = random.Random(seed)
+        self.ids = itertools.count(19_541_000_000 + seed * 1_000_000)
+        self._words = [self._word() for _ in range(8_000)]
+        self.users = [self._user() for _ in range(people)]
+        self.repos = [self._repo(self.random.choice(self.users)) for _ in range(repos)]
+
+    def text(self, words: int) -> str:
+        """Return some words, the frequent ones often."""
+        last = len(self._words)
+        chosen = (self._words[int(last ** self.random.random()) - 1] for _ in range(words))
+        return " ".join(chosen)
+
+    def _word(self) -> str:
+        length = 2 + int(self.random.expovariate(0.25))
+        return "".join(self.random.choices("etaoinshrdlucmfwypvbgkqjxz_-.(){}'", k=length))
+
+    def _name(self) -> str:
+        letters = "".join(letter for letter in self._word() if letter.isalpha())
+        return f"{letters}{self.random.randrange(10**5)}"
+
+    def sha(self) -> str:
+        return f"{self.random.getrandbits(160):040x}"
+
+    def body(self, mean: int) -> str:
+        """Return a text with paragraphs; most are short and a few are very long."""
+        words = 1 + int(self.random.lognormvariate(0, 1.2) * mean / 2)
+        rows = [self.text(min(12, words - at)) for at in range(0, min(words, 8_000), 12)]
+        return "\r\n".join(rows)
+
+    def _user(self) -> Json:
+        number = self.random.randrange(10**7)
+        account = Account(self._name(), number, "Bot" if number % 11 == 0 else "User")
+        made = account_json(account, API)
+        links = {f"{name}_url": f"{made['url']}/{name}" for name in _USER_LINKS.split()}
+        picture = f"https://avatars.githubusercontent.com/u/{number}?v=4"
+        return {**made, "login": account.login, "avatar_url": picture, "gravatar_id": "", **links}
+
+    def _repo(self, owner: Json) -> Json:
+        repository = Repository(
+            owner=owner["login"],
+            name=self._name(),
+            id=self.random.randrange(10**8),
+            created_at="2021-03-04T05:06:07Z",
+            pushed_at="2022-03-04T05:06:07Z",
+            description=self.text(8),
+            language="Python",
+            license="MIT",
+        )
+        made = repository_json(repository, API)
+        links = {f"{name}_url": f"{made['url']}/{name}{{/id}}" for name in _REPO_LINKS.split()}
+        return {**made, **links, "owner": owner}
+
+    def _entry(self, repo: Json, at: datetime, mean: int, **facts: Any) -> Entry:
+        return Entry(
+            repo=repo["full_name"],
+            number=self.random.randrange(1, 9_000),
+            id=self.random.randrange(10**9),
+            node_id="I_kwDO" + self.sha()[:12],
+            title=self.text(7),
+            body=self.body(mean),
+            author=None,
+            association="CONTRIBUTOR",
+            created_at=time_of(at - timedelta(days=2)),
+            updated_at=time_of(at),
+            **facts,
+        )
+
+    def issue(self, repo: Json, user: Json, at: datetime) -> Json:
+        names = ("bug", "enhancement", "question", "docs")
+        labels = tuple(map(Label, self.random.sample(names, k=self.random.randrange(3))))
+        facts = {"labels": labels, "state": "closed", "closed_at": time_of(at)}
+        return issue_json(self._entry(repo, at, 90, **facts), API) | {"user": user}
+
+    def pull(self, repo: Json, user: Json, at: datetime) -> Json:
+        sides = Pull(
+            base_ref="main",
+            base_sha=self.sha(),
+            head_ref=self._word(),
+            head_sha=self.sha(),
+            head_repo=None,
+            changed_files=3,
+        )
+        entry = self._entry(repo, at, 70, state="open", pull=sides)
+        made = pull_json(World(stub_repository(entry.repo)), entry, API, full=True)
+        for side in (made["head"], made["base"]):
+            side |= {"user": user, "repo": repo}
+        return made | {"user": user}
+
+    def commit(self, repo: Json) -> Json:
+        sha = self.sha()
+        return {
+            "sha": sha,
+            "author": {"email": f"{self.sha()}@example.org", "name": self.text(2)},
+            "message": self.text(1 + int(self.random.expovariate(0.1))),
+            "distinct": True,
+            "url": f"{repo['url']}/commits/{sha}",
+        }
+
+    def comment(self, repo: Json, user: Json, at: datetime, mean: int = 60) -> Json:
+        written = Comment(
+            home=Ref(repo["full_name"], 1),
+            id=self.random.randrange(10**10),
+            node_id="IC_" + self.sha()[:12],
+            author=None,
+            association="NONE",
+            body=self.body(mean),
+            created_at=time_of(at),
+            updated_at=time_of(at),
+        )
+        return comment_json(written, API) | {"user": user}
 
 
 class Hours(Objects):
@@ -85,13 +233,13 @@ class Hours(Objects):
         }
         return event
 
-    def timeline(self, kind: str, at: datetime, action: str = "opened") -> Json:
+    def timeline(self, kind: str, at: datetime) -> Json:
         """Return an event as the Timeline API told it from 2012 to 2014."""
         repo, actor = self.random.choice(self.repos), self.random.choice(self.users)
         owner, name = repo["full_name"].split("/")
         number, issue = self.random.randrange(1, 900), self.random.randrange(10**6, 10**7)
-        url = f"{WEB}/{owner}/{name}/issues/{number}"
-        payload: Json = {"action": action, "issue": issue, "number": number}
+        url = f"{SITE}/{owner}/{name}/issues/{number}"
+        payload: Json = {"action": "opened", "issue": issue, "number": number}
         if kind == "IssueCommentEvent":
             payload = {"comment_id": issue * 2, "issue_id": issue}
             url += f"#issuecomment-{issue * 2}"
@@ -99,7 +247,7 @@ class Hours(Objects):
             payload = {"shas": [[self.sha(), "a@example.org", self.text(9), "A", True]], "size": 1}
         elif kind == "PullRequestEvent":
             pull = self.pull(repo, actor, at)
-            payload = {"action": action, "number": pull["number"], "pull_request": pull}
+            payload = {"action": "opened", "number": pull["number"], "pull_request": pull}
             url = pull["html_url"]
         return {
             "created_at": at.strftime("%Y-%m-%dT%H:%M:%S-07:00"),
@@ -112,7 +260,7 @@ class Hours(Objects):
             "repository": {
                 "id": repo["id"],
                 "name": name,
-                "url": f"{WEB}/{owner}/{name}",
+                "url": f"{SITE}/{owner}/{name}",
                 "owner": owner,
                 "watchers": 3,
                 "forks": 1,
@@ -121,7 +269,7 @@ class Hours(Objects):
             },
         }
 
-    def early(self, kind: str, at: datetime, action: str = "opened") -> Json:
+    def early(self, kind: str, at: datetime, action: str) -> Json:
         """Return an event as it was in 2011: keys in another order, dates with slashes."""
         repo, actor = self.random.choice(self.repos), self.random.choice(self.users)
         number = self.random.randrange(1, 900)
@@ -202,13 +350,18 @@ def hour_name(at: datetime) -> str:
     return f"{at:%Y-%m-%d}-{at.hour}"
 
 
-def write_day(folder: Path, day: Sequence[datetime], events: int, seed: int = 0) -> None:
+def write_day(folder: Path, day: Sequence[datetime], events: int) -> None:
     """Write a small file for each of the given hours."""
     for index, at in enumerate(day):
-        world = Hours(seed * 1_000 + index, people=20, repos=10)
+        world = Hours(index, people=20, repos=10)
         write_hour(folder / f"{hour_name(at)}.json.gz", world.lines(at, events))
 
 
 def utc(year: int, month: int, day: int, hour: int = 0) -> datetime:
     """Return a time in UTC."""
     return datetime(year, month, day, hour, tzinfo=UTC)
+
+
+def time_of(at: datetime) -> str:
+    """Return a time as GitHub writes it."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

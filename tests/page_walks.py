@@ -17,13 +17,13 @@ from tests.demo_workspace import make_demo
 from tests.gharchive_hours import utc, write_day
 from tests.issue_hours import made_up_hours, write_hours
 from tests.object_store import LocalS3
-from tests.openai_server import Body, Model, OpenAIServer, Said, answer
+from tests.openai_server import Model, OpenAIServer, Said
 from tests.pages import run_command, write, write_requirements
 from tests.papers.nlbse.nlbse_comments import import_comments
 from tests.papers.nlbse.test_code_comments_import import CATEGORIES, official
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, write_tasks
-from tests.prompting import question_of
+from tests.prompting import keep
 from tests.verifying import ISOLATIONS
 
 LAB = "goldpan-workspace"
@@ -161,16 +161,6 @@ def _nothing(folder: Path) -> None:
 def _alone(_: Path) -> Iterator[Mapping[str, str]]:
     """Serve nothing beside GitHub."""
     yield {}
-
-
-def keep(body: Body) -> Said:
-    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
-    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
-    if replies:
-        number, quote = replies[-1]
-        return answer("keep", quote.strip()[:100], reply=int(number))
-    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
-    return answer("keep", quote.strip()[:100])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.run import run
 from tests.crosscode_tasks import make_task
 from tests.evaluating import rows
-from tests.openai_server import Body, Fault, OpenAIServer, Said
+from tests.openai_server import Body, Fault, OpenAIServer, Said, answer
 
 QUIET = Reporter(quiet=True)
 PRICES = '[prices."judge"]\ninput = 10.0\noutput = 100.0\n'
@@ -91,6 +92,16 @@ def question_of(body: Body) -> str:
     content = body["messages"][-1]["content"]
     assert isinstance(content, str)
     return content
+
+
+def keep(body: Body) -> Said:
+    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
+    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
+    if replies:
+        number, quote = replies[-1]
+        return answer("keep", quote.strip()[:100], reply=int(number))
+    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
+    return answer("keep", quote.strip()[:100])
 
 
 def says(*values: str) -> Callable[[Body], Said]:

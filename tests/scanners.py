@@ -316,14 +316,18 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "quoted path": (lambda text: unquote_path(f'"{text}"'), (repeated(r"\303"), repeated("\\"))),
     "lines of a prompt": (
         lambda text: unescaped(escaped(text)),
-        (repeated("\u0301\u0323", "input:"),),
+        (
+            repeated("\u0301\u0323", "input:"),
+            repeated("\n", after="Output:"),
+            *each("\nOutput", " \n", "\u0130\ninput:", "\\", "\u200b", "example "),
+        ),
     ),
     "Smalltalk": (
         lambda text: (
             read_smalltalk(utf8(f'"{text}'), "a.class.st"),
             read_smalltalk(utf8(f'"{text}" Class {{'), "a.class.st"),
         ),
-        (repeated('"" a '), repeated(" ")),
+        each('"" a ', " ", '"', '""', '" ', "a", "\n", "Class {"),
     ),
     "marks of comments": (unmarked_comment, (repeated("*"), repeated(" "))),
     "comments above declarations": (documented, (repeated("//a\nint\n"),)),

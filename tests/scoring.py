@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from goldpan.datasets.tasks.task import Label, Task, TaskPrompt, TaskSource, TaskType
+from goldpan.datasets.tasks.task import Label, Task, TaskType
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import predictions_schema, score
+from tests import crosscode_tasks
 
 
-def make_task(type_: TaskType, labels: Sequence[str] = (), **fields: Any) -> Task:
+def make_task(
+    type_: TaskType, labels: Sequence[str] = (), builder: str = "", **fields: Any
+) -> Task:
     """Return a task of a type; `builder` names the family of its rows."""
-    builder = fields.pop("builder", "")
-    return Task(
-        name="made_up",
-        title="Made up",
-        type=type_,
-        description="Answer.",
-        definition="Anything.",
-        category="Classification -> Test",
-        activity="maintenance",
-        source=TaskSource("", "", "unknown", "", "public", "made-up", builder=builder),
-        prompt=TaskPrompt("", "", "", "TEXT"),
-        labels=tuple(Label(name, "", name) for name in labels),
-        **fields,
-    )
+    named = tuple(Label(name, "", name) for name in labels)
+    task = crosscode_tasks.make_task("made_up", type_, labels=named, **fields)
+    return replace(task, source=replace(task.source, builder=builder))
 
 
 def make_predictions(

@@ -8,13 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from tests.chaos.clocks import turn_back
 from tests.chaos.flips import damage
@@ -98,46 +97,35 @@ def _share(
 ) -> tuple[Tally, int]:
     """Give each job to the process that is free; return what they counted."""
     context = multiprocessing.get_context("fork")
-    counter: Any = context.Value("i", 0)
-    crew = []
-    for number in range(campaign.processes):
-        directory = scratch / f"trial-{number}"
-        directory.mkdir()
-        for name in ("sluice.bundle", "review.toml"):
-            shutil.copy(base.directory / name, directory)
-        ours, theirs = context.Pipe(duplex=False)
-        own = replace(base, directory=directory)
-        process = context.Process(
-            target=_work, args=(jobs, own, campaign.seed, deadline, counter, theirs)
-        )
-        process.start()
-        theirs.close()
-        crew.append((process, ours))
-    tally, done = Tally(), 0
-    for process, ours in crew:
-        counted, begun = ours.recv()
-        tally.merge(counted)
-        done += begun
-        process.join()
-    return tally, len(jobs) - done
+    trial = partial(_trial, campaign.seed, deadline)
+    with ProcessPoolExecutor(campaign.processes, context, _begin, (base, scratch)) as pool:
+        counted = list(pool.map(trial, range(len(jobs)), jobs))
+    tally = Tally()
+    for each in counted:
+        tally.merge(each or Tally())
+    return tally, counted.count(None)
 
 
-def _work(
-    jobs: list[Job], base: Base, seed: int, deadline: float, counter: Any, pipe: Connection
-) -> None:
-    tally, begun = Tally(), 0
-    while time.monotonic() < deadline:
-        with counter.get_lock():
-            number = counter.value
-            counter.value += 1
-        if number >= len(jobs):
-            break
-        begun += 1
-        try:
-            jobs[number](base, Random(f"{seed}:{number}"), tally)
-        except (RuntimeError, OSError) as error:
-            tally.add("the campaign", "itself", "forbidden", f"job {number}: {error}")
-    pipe.send((tally, begun))
+_OWN: list[Base] = []
+"""Of a process, its directory of trials."""
+
+
+def _begin(base: Base, scratch: Path) -> None:
+    directory = Path(tempfile.mkdtemp(prefix="trial-", dir=scratch))
+    for name in ("sluice.bundle", "review.toml"):
+        shutil.copy(base.directory / name, directory)
+    _OWN.append(replace(base, directory=directory))
+
+
+def _trial(seed: int, deadline: float, number: int, job: Job) -> Tally | None:
+    if time.monotonic() >= deadline:
+        return None
+    tally = Tally()
+    try:
+        job(_OWN[0], Random(f"{seed}:{number}"), tally)
+    except (RuntimeError, OSError) as error:
+        tally.add("the campaign", "itself", "forbidden", f"job {number}: {error}")
+    return tally
 
 
 def _say(text: str) -> None:

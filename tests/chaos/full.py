@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 
 from tests.chaos.commands import run, start
-from tests.chaos.kills import judge, unlike
-from tests.chaos.outcomes import Tally, defect, names, tail
+from tests.chaos.kills import judge, judged
+from tests.chaos.outcomes import Tally, tail
 from tests.chaos.stages import HOME, Stage
 from tests.chaos.world import Base
 from tests.program import Done
@@ -64,15 +64,9 @@ def _fill_disk(base: Base, stage: Stage, tally: Tally, levels: tuple[float, ...]
 
 
 def _judge(base: Base, stage: Stage, done: Done, story: str, tally: Tally) -> None:
-    if problem := defect(done):
-        tally.add(stage.name, HOW, "forbidden", f"{story}: {problem}")
-    elif not done.code:
-        problem = unlike(base, stage)
-        tally.add(stage.name, HOW, "forbidden" if problem else "same", f"{story}: {problem}")
-    elif not names(done, (f"{HOME}/", *_inputs(stage))):
-        tally.add(stage.name, HOW, "forbidden", f"{story}: no file is named: {tail(done)}")
-    else:
-        tally.add(stage.name, HOW, "named")
+    outcome, problem = judged(base, stage, done, (f"{HOME}/", *_inputs(stage)))
+    tally.add(stage.name, HOW, outcome, f"{story}: {problem}")
+    if outcome == "named":
         judge(base, stage, f"{HOW}, then room", story, tally)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from tests.chaos.commands import run, start
-from tests.chaos.outcomes import Tally, defect, names, tail
+from tests.chaos.outcomes import Outcome, Tally, defect, names, tail
 from tests.chaos.pictures import differing, picture_of
 from tests.chaos.stages import HOME, Stage
 from tests.chaos.world import Base, all_files
+from tests.program import Done
 
 HOW = "killed"
 _MOST = 4
@@ -55,17 +57,20 @@ def _check(base: Base) -> str | None:
 
 
 def judge(base: Base, stage: Stage, how: str, story: str, tally: Tally) -> None:
-    """Run a stage to its end and say whether all is as after an undisturbed run."""
+    """Run a stage to its end and count whether all is as after an undisturbed run."""
     done = run(stage.arguments, base.directory, base.apis[0])
+    outcome, problem = judged(base, stage, done, (f"{HOME}/",))
+    tally.add(stage.name, how, outcome, f"{story}: {problem}")
+
+
+def judged(base: Base, stage: Stage, done: Done, files: Iterable[str]) -> tuple[Outcome, str]:
+    """Judge a run: it made what an undisturbed one makes, or failed and told of a file."""
     if problem := defect(done):
-        tally.add(stage.name, how, "forbidden", f"{story}: {problem}")
-    elif done.code:
-        named = names(done, (f"{HOME}/",))
-        tally.add(stage.name, how, "named" if named else "forbidden", f"{story}: {tail(done)}")
-    elif problem := unlike(base, stage):
-        tally.add(stage.name, how, "forbidden", f"{story}: {problem}")
-    else:
-        tally.add(stage.name, how, "same")
+        return "forbidden", problem
+    if done.code:
+        return ("named" if names(done, files) else "forbidden"), f"no file is named: {tail(done)}"
+    problem = unlike(base, stage)
+    return ("forbidden" if problem else "same"), problem or ""
 
 
 def unlike(base: Base, stage: Stage) -> str | None:

@@ -6,9 +6,9 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -39,11 +39,11 @@ class Base:
     """Twins whose clocks are right, a day fast and a day slow."""
     originals: Path
     """Workspaces after each stage."""
-    expected: Mapping[str, Picture]
+    expected: dict[str, Picture] = field(default_factory=dict)
     """What each stage makes."""
-    seconds: Mapping[str, float]
+    seconds: dict[str, float] = field(default_factory=dict)
     """How long each took."""
-    wholes: Mapping[str, frozenset[str]]
+    wholes: dict[str, frozenset[str]] = field(default_factory=dict)
     """All files that lie in the workspace after each stage."""
 
     @property
@@ -81,35 +81,25 @@ def prepared(root: Path) -> Iterator[Base]:
     reviewer, endpoint = _serve(partial(OpenAIServer, judge))
     try:
         (directory / "review.toml").write_text(_SETTINGS.format(endpoint), encoding="utf-8")
-        base = Base(directory, tuple(url for _, url in twins), original, {}, {}, {})
-        expected: dict[str, Picture] = {}
-        seconds: dict[str, float] = {}
-        wholes: dict[str, frozenset[str]] = {}
+        base = Base(directory, tuple(url for _, url in twins), original)
         for stage in STAGES:
-            _undisturbed(base, stage, expected, seconds, wholes, shipped)
-        yield Base(directory, base.apis, original, expected, seconds, wholes)
+            _undisturbed(base, stage, shipped)
+        yield base
     finally:
         for process in (reviewer, *(twin for twin, _ in twins)):
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
 
-def _undisturbed(
-    base: Base,
-    stage: Stage,
-    expected: dict[str, Picture],
-    seconds: dict[str, float],
-    wholes: dict[str, frozenset[str]],
-    shipped: Path,
-) -> None:
+def _undisturbed(base: Base, stage: Stage, shipped: Path) -> None:
     base.begin(stage.after)
     started = time.monotonic()
     done = run(stage.arguments, base.directory, base.apis[0])
-    seconds[stage.name] = time.monotonic() - started
+    base.seconds[stage.name] = time.monotonic() - started
     if done.code:
         raise RuntimeError(f"{stage.name} fails undisturbed: {done.err}{done.out}")
-    expected[stage.name] = picture_of(base.home, stage.makes)
-    wholes[stage.name] = all_files(base.home)
+    base.expected[stage.name] = picture_of(base.home, stage.makes)
+    base.wholes[stage.name] = all_files(base.home)
     _keep(base, stage.name)
     if stage.name == "mine, GraphQL":
         shutil.rmtree(base.home / "tables")

@@ -35,10 +35,11 @@ from goldpan.workspace.options import options_of, read_options
 from tests.demo_workspace import make_demo
 from tests.invoking import typed
 from tests.openai_server import OpenAIServer
-from tests.page_walks import HERE, LAB, LACKING, NEEDS, WALKS, is_left_out, keep
+from tests.page_walks import HERE, LAB, LACKING, NEEDS, WALKS, is_left_out
 from tests.pages import PAGES, blocks, run_command, run_python, toml, write
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, states
+from tests.prompting import keep
 from tests.publishing import local_place
 from tests.twin import Copy, Twin, World, copied_world
 from tests.twin.history import history_world

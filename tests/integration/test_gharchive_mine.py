@@ -225,7 +225,7 @@ def test_other_events_other_files_and_other_readers_are_read_anew(
     assert bring(tmp_path, folder).reused == 10
     assert bring(tmp_path, folder, types=("ForkEvent", "IssuesEvent")).reused == 0
     assert bring(tmp_path, folder).reused == 0
-    write_hour(folder / file_name(TEN[4]), Hours(9).lines(TEN[4], 5))
+    write_hour(folder / file_name(TEN[4]), Hours(9, people=9, repos=9).lines(TEN[4], 5))
     (folder / file_name(TEN[5])).unlink()
     result = bring(tmp_path, folder)
     assert (result.reused, result.complete, result.reports[4].lines) == (9, True, 5)

@@ -20,7 +20,7 @@ from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.store import ArchiveStore, HourReport, read_footer
 from tests.gharchive_hours import Hours, utc, write_hour
-from tests.gharchive_objects import Json
+from tests.twin.rest_views import Json
 
 HOUR = utc(2022, 3, 4, 5)
 ISSUES = ("IssuesEvent",)
@@ -269,7 +269,7 @@ print(report.lines, report.events, report.corrupt, peak)
 @pytest.mark.parametrize("filling", [b"[", b'{"a":[],'])
 def test_a_line_of_120_mb_takes_no_memory(filling: bytes, tmp_path: Path) -> None:
     path = tmp_path / "hour.json.gz"
-    good = orjson.dumps(Hours(3).event("IssuesEvent", HOUR))
+    good = orjson.dumps(Hours(3, people=9, repos=9).event("IssuesEvent", HOUR))
     with gzip.open(path, "wb", 1) as file:
         file.write(good + b'\n{"type":"IssuesEvent","payload":"')
         for _ in range(30):

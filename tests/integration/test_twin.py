@@ -31,7 +31,6 @@ def twin() -> Iterator[Twin]:
         ("issues { ...f } } } fragment f on IssueConnection { pageInfo { endCursor }", None),
         ("issues(first: 101) { nodes { id } }", "EXCESSIVE_PAGINATION"),
         ("issues(last: 0) { nodes { id } }", "EXCESSIVE_PAGINATION"),
-        ("issues(first: 1, last: 1) { nodes { id } }", "ARGUMENT_CONFLICT"),
         (
             'issues(first: 1, after: "Y3Vyc29yOnYyOlsxXQ==") { nodes { id } }',
             "INVALID_CURSOR_ARGUMENTS",
@@ -218,20 +217,6 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     assert len(later) == sum(moment >= since for moment in times)
 
 
-def test_etags_are_free_and_follow_changes() -> None:
-    world = synthetic_world()
-    with Twin(world) as twin:
-        first = get(twin, f"{SLUICE}/issues/1")
-        again = get(twin, f"{SLUICE}/issues/1", **{"If-None-Match": first.headers["etag"]})
-        assert again.status_code == 304
-        assert again.content == b""
-        assert again.headers["x-ratelimit-used"] == first.headers["x-ratelimit-used"] == "1"
-        Editor(world).edit_entry(1, body="new")
-        changed = get(twin, f"{SLUICE}/issues/1", **{"If-None-Match": first.headers["etag"]})
-        assert changed.status_code == 200
-        assert changed.json()["body"] == "new"
-
-
 def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
     world = synthetic_world()
     editor = Editor(world)
@@ -245,8 +230,6 @@ def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
         assert repository["repository_url"].endswith("/repos/prospector/rocker")
         name = ask(twin, sluice("nameWithOwner"))["data"]["repository"]["nameWithOwner"]
         assert name == "prospector/rocker"
-        strict = sluice("id").replace('"sluice"', '"sluice", followRenames: false')
-        assert ask(twin, strict)["errors"][0]["type"] == "NOT_FOUND"
         for path, status in (("rocker/issues/1", 410), ("rocker/issues/999", 404), ("none", 404)):
             assert get(twin, f"/repos/prospector/{path}").status_code == status
         editor.transfer_out(3, Ref("prospector/pan", 1))
@@ -258,7 +241,7 @@ def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
 
 @pytest.mark.parametrize("sort", ["created", "updated", "comments"])
 @pytest.mark.parametrize("direction", ["asc", "desc"])
-def test_cursors_lead_to_every_entry_and_back(sort: str, direction: str) -> None:
+def test_cursors_lead_to_every_entry(sort: str, direction: str) -> None:
     with Twin(synthetic_world(), paging=CURSORS) as twin, client(twin) as http:
         ordered = f"{ISSUES}&sort={sort}&direction={direction}"
         pages = walk(http, ordered)
@@ -268,10 +251,7 @@ def test_cursors_lead_to_every_entry_and_back(sort: str, direction: str) -> None
         assert re.match(rf"{twin.url}/repositories/61000001/issues\?state=all&", following)
         assert query(following)["page"] == ["2"]
         assert query(following)["after"][0].startswith("Y3Vyc29yOnYyO")
-        assert [set(page.links) for page in pages] == [{"next"}, {"next", "prev"}, {"prev"}]
-        back = http.get(pages[2].links["prev"]["url"])
-        assert back.json() == pages[1].json()
-        assert query(pages[2].links["prev"]["url"])["page"] == ["2"]
+        assert [set(page.links) for page in pages] == [{"next"}, {"next"}, set()]
 
 
 def test_deletions_do_not_shift_pages_by_cursor() -> None:

@@ -11,25 +11,13 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.importing import ImportResult, import_files
-from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.datasets.tasks.registry import find_task
 from tests.places import DATA, needs_data
 
 QUIET = Reporter(quiet=True)
 
-NEEDED = ("requirements", "regression", "ner", "nlbse23-comments")
+NEEDED = ("requirements", "regression", "ner")
 pytestmark = needs_data(*(DATA / name for name in NEEDED))
-COMMENTS = [name for name, task in load_tasks().items() if task.source.reader == "nlbse23_comments"]
-SOURCES = {
-    "requirement_type": ("requirements/promise-reclass.csv",),
-    "se_entities": tuple(f"ner/stackoverflow_{part}.txt.xz" for part in ("train", "dev", "test")),
-    "story_points": tuple(
-        f"regression/storypoints_{name}.csv.xz" for name in ("mesos", "moodle", "usergrid")
-    ),
-    **{
-        name: (f"nlbse23-comments/{find_task(name).settings['language']}.csv.xz",)
-        for name in COMMENTS
-    },
-}
 
 
 def imported(directory: Path, name: str, *files: Path) -> ImportResult:
@@ -68,11 +56,3 @@ def test_tagged_posts(tmp_path: Path) -> None:
     kinds = {tag.partition("-")[2] for tag in tags} - {""}
     assert kinds == {label.partition("-")[2] for label in result.task.label_names} - {""}
     assert len(kinds) == 20
-
-
-@pytest.mark.parametrize("name", COMMENTS)
-def test_comments_match_table_ii(tmp_path: Path, name: str) -> None:
-    language = find_task(name).settings["language"]
-    result = imported(tmp_path, name, DATA / "nlbse23-comments" / f"{language}.csv.xz")
-    assert result.exact
-    assert len(result.checks) == 7

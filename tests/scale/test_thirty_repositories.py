@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.mining import keys_kept_twice
-from tests.openai_server import KEY, Body, OpenAIServer, Said, answer
+from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.planning import states
-from tests.prompting import question_of
+from tests.prompting import keep, question_of
 from tests.publishing import EXAMPLES, Place, local_place
 from tests.twin import Copy, World, copied_world
 from tests.twin.history import history_world
@@ -51,8 +51,6 @@ MODELS = ("gpt-4o", "deepseek-coder-v2", "codeqwen-1.5-chat")
 """Those of Table 5."""
 MODELS_ALONE = "reviewed by models alone"
 """All that cells lack here: the paper has people review what models keep."""
-_REPLY = re.compile(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", re.MULTILINE)
-_TEXT = re.compile(r"^=== \w+ begin [^\n]*\n+([^\n]+)", re.MULTILINE)
 
 
 def thirty(folder: Path) -> World:
@@ -76,20 +74,13 @@ class Models:
 
     def __call__(self, body: Body) -> Said:
         if "response_format" in body:
-            return self._review(body["messages"][1]["content"])
+            return keep(body)
         text = question_of(body)
         for row in self.rows[self.dataset]:
             if (row["body"] or row["title"]) in text:
                 known = zlib.crc32(f"{body['model']} {row['id']}".encode()) % 10 < 7
                 return Said(row[TARGETS[self.dataset]] if known else "I cannot tell.")
         return Said("I cannot tell.")
-
-    def _review(self, text: str) -> Said:
-        replies = _REPLY.findall(text)
-        if replies:
-            number, quote = replies[-1]
-            return answer("keep", quote.strip()[:100], reply=int(number))
-        return answer("keep", _TEXT.findall(text)[0].strip()[:100])
 
 
 class Finished(NamedTuple):

@@ -118,7 +118,6 @@ def _pull(raw: Json, ref: Ref) -> Pull:
         head_repo=head_repo["full_name"] if head_repo else None,
         merge_sha=raw.get("merge_commit_sha"),
         merged_at=raw.get("merged_at"),
-        merged_by=_account(raw.get("merged_by")),
         draft=raw["draft"],
         additions=raw["additions"],
         deletions=raw["deletions"],
@@ -128,26 +127,15 @@ def _pull(raw: Json, ref: Ref) -> Pull:
 
 
 def made_up_files(seed: int, count: int, additions: int, deletions: int) -> tuple[File, ...]:
-    """Return `count` files (3,000 at most) whose additions and deletions have the given sums."""
-    listed = min(count, FILES_LIMIT)
+    """Return `count` files (3,000 at most), the first of which has all additions and deletions."""
     made = []
-    for index in range(listed):
+    for index in range(min(count, FILES_LIMIT)):
         status = _STATUSES[(seed + index) % len(_STATUSES)]
         path = f"src/module_{index % 17}/file_{index}.c"
-        made.append(
-            File(
-                path=path,
-                status=status,
-                additions=_share(additions, listed, index),
-                deletions=_share(deletions, listed, index),
-                previous=f"old/{path}" if status == "renamed" else None,
-            )
-        )
+        previous = f"old/{path}" if status == "renamed" else None
+        plus, minus = (0, 0) if index else (additions, deletions)
+        made.append(File(path, status, plus, minus, previous))
     return tuple(made)
-
-
-def _share(total: int, parts: int, index: int) -> int:
-    return total // parts + (1 if index < total % parts else 0)
 
 
 def _comment_fields(raw: Json, ref: Ref) -> Json:

@@ -54,28 +54,15 @@ def _timeline(source: Entry, info: Info, **arguments: Any) -> Page:
     kinds = arguments.get("itemTypes")
     items: Sequence[Any] = source.timeline
     if kinds:
-        items = [item for item in items if item_type(item) in kinds]
+        items = [item for item in items if enum_name(timeline_type(item)) in kinds]
     counts_all = source.pull is not None
-    types = info.schema.type_map
     return paginate(
-        [item if timeline_type(item) in types else None for item in items],
+        items,
         f"{source.node_id}:timeline:{sorted(kinds or ())}:None",
         arguments,
         total=len(source.timeline) if counts_all else len(items),
         updated_at=source.updated_at,
     )
-
-
-_NAMES: dict[str, str] = {}
-
-
-def item_type(item: object) -> str:
-    """Return the `itemTypes` value of a timeline item."""
-    name = timeline_type(item)
-    kind = _NAMES.get(name)
-    if kind is None:
-        kind = _NAMES[name] = enum_name(name)
-    return kind
 
 
 def _assigned_users(entry: Entry) -> list[Account]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -32,28 +32,13 @@ class Copy:
 def copied_world(world: World, copies: Sequence[Copy]) -> World:
     """Return a world of copies of another world's main repository, beside its other ones."""
     main = world.main
-    words = sorted({word for entry in main.entries.values() for word in _words(entry)})
+    texts = " ".join(f"{entry.title} {entry.body}" for entry in main.entries.values())
+    words = sorted(set(_WORD.findall(texts)))
     made = [_copy(main, copy, number, words) for number, copy in enumerate(copies, 1)]
     others = [
         repository for repository in world.repositories if repository.full_name != main.full_name
     ]
     return World(*made, *others)
-
-
-def _words(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from _WORD.findall(value)
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _words(part)
-    elif is_dataclass(value) and not isinstance(value, Account | Label | File):
-        for name in _texts(value):
-            yield from _words(getattr(value, name))
-
-
-def _texts(value: Any) -> list[str]:
-    names = [field.name for field in fields(value)]
-    return [name for name in names if name in ("title", "body", "timeline", "replies", "comments")]
 
 
 def _copy(main: Repository, copy: Copy, number: int, words: Sequence[str]) -> Repository:

@@ -141,35 +141,27 @@ class _Walk:
     ) -> int:
         name = node.name.value
         arguments = arguments_of(node, self.variables)
-        sizes = {key: arguments[key] for key in ("first", "last") if arguments.get(key) is not None}
-        if len(sizes) == 2:
+        size = arguments.get("first", arguments.get("last"))
+        if size is not None and not 1 <= size <= PAGE_LIMIT:
             raise RefusedError(
-                "ARGUMENT_CONFLICT",
-                f"Passing both `first` and `last` to paginate the `{name}` connection is not "
-                "supported.",
+                "EXCESSIVE_PAGINATION",
+                f"Requesting {size} records on the `{name}` connection exceeds the "
+                f"limit of {PAGE_LIMIT} records.",
                 path,
             )
-        for key, value in sizes.items():
-            if not 1 <= value <= PAGE_LIMIT:
-                raise RefusedError(
-                    "EXCESSIVE_PAGINATION",
-                    f"Requesting {value} records on the `{name}` connection exceeds the `{key}` "
-                    f"limit of {PAGE_LIMIT} records.",
-                    path,
-                )
-        if not sizes and self._needs_bounds(node):
+        if size is None and self._needs_bounds(node):
             raise RefusedError(
                 "MISSING_PAGINATION_BOUNDARIES",
                 f"You must provide a `first` or `last` value to properly paginate the `{name}` "
                 "connection.",
                 path,
             )
-        below = parents * next(iter(sizes.values()), 1)
+        below = parents * (size or 1)
         mark = (path, parent.name)
         if mark not in self.seen:
             self.seen.add(mark)
             self.requests += parents
-            self.nodes += below if sizes else 0
+            self.nodes += below if size else 0
         return below
 
     def _needs_bounds(self, node: FieldNode) -> bool:

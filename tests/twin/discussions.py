@@ -9,29 +9,9 @@ from typing import Any
 
 from .editing import Editor
 from .paging import Page, in_order, paginate
-from .resolvers import (
-    Info,
-    Resolver,
-    attribute,
-    constant,
-    has_edits,
-    last_edited_at,
-    small,
-    upper,
-    world,
-)
+from .resolvers import Info, Resolver, attribute, last_edited_at, small, upper, world
 from .store import World
-from .world import (
-    SITE,
-    Account,
-    Category,
-    Discussion,
-    DiscussionComment,
-    Label,
-    Ref,
-    Repository,
-    node_id,
-)
+from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, Repository, node_id
 from .writing import MAINTAINER, VISITOR, Hand, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)
@@ -58,7 +38,6 @@ class Forum(Hand):
         body: str = "",
         *,
         author: Account | None = VISITOR,
-        association: str = "NONE",
         category: Category = QUESTIONS,
         labels: Sequence[str] = (),
     ) -> int:
@@ -72,7 +51,7 @@ class Forum(Hand):
                 title=title,
                 body=body,
                 author=author,
-                association=association,
+                association="NONE",
                 created_at=now,
                 updated_at=now,
                 category=category,
@@ -87,7 +66,6 @@ class Forum(Hand):
         body: str,
         *,
         author: Account | None = MAINTAINER,
-        association: str | None = None,
         to: int | None = None,
         reactions: int = 0,
     ) -> int:
@@ -98,7 +76,7 @@ class Forum(Hand):
             id=identity,
             node_id=node_id("DC", identity),
             author=author,
-            association=association or ("OWNER" if author == MAINTAINER else "NONE"),
+            association="OWNER" if author == MAINTAINER else "NONE",
             body=body,
             created_at=now,
             updated_at=now,
@@ -324,11 +302,8 @@ _TEXT: dict[str, Resolver] = {
     "id": attribute("node_id"),
     "databaseId": lambda source, info: small(source.id),
     "authorAssociation": attribute("association"),
-    "publishedAt": attribute("created_at"),
     "lastEditedAt": last_edited_at,
-    "includesCreatedEdit": has_edits,
     "upvoteCount": attribute("upvotes"),
-    "url": lambda source, info: f"{SITE}/{source.home.repo}/discussions/{source.home.number}",
 }
 DISCUSSION_CONNECTIONS: dict[tuple[str, str], Resolver] = {
     ("Repository", "discussions"): _discussions,
@@ -341,7 +316,6 @@ DISCUSSION_CONNECTIONS: dict[tuple[str, str], Resolver] = {
 DISCUSSION_FIELDS: dict[str, dict[str, Resolver]] = {
     "Discussion": {
         **_TEXT,
-        "activeLockReason": constant(None),
         "answer": lambda source, info: _comment_of(source, source.answer),
         "closed": lambda source, info: source.closed_at is not None,
         "isAnswered": lambda source, info: (
@@ -352,18 +326,12 @@ DISCUSSION_FIELDS: dict[str, dict[str, Resolver]] = {
         "stateReason": upper("state_reason"),
     },
     "DiscussionCategory": {
-        "id": lambda source, info: node_id("DIC", zlib.crc32(source.slug.encode())),
-        "createdAt": constant(_START),
-        "updatedAt": constant(_START),
-        "description": constant(None),
-        "emoji": constant(":speech_balloon:"),
+        "id": lambda source, info: node_id("DIC", zlib.crc32(source.slug.encode()))
     },
     "DiscussionComment": {
         **_TEXT,
-        "discussion": _own,
         "isAnswer": lambda source, info: _own(source, info).answer == source.id,
         "isMinimized": lambda source, info: source.minimized is not None,
         "minimizedReason": attribute("minimized"),
-        "replyTo": lambda source, info: _comment_of(_own(source, info), source.reply_to),
     },
 }

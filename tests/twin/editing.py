@@ -63,7 +63,7 @@ class Editor(Writer):
         self._label("unlabeled", number, name, left)
 
     def _label(self, kind: str, number: int, name: str, labels: tuple[Label, ...]) -> None:
-        self.world.put(replace(self.entry(number), labels=labels))
+        self._set(number, labels=labels)
         self.event(number, kind, details={"label": {"name": name, "color": Label(name).color}})
 
     def edit_entry(
@@ -85,63 +85,63 @@ class Editor(Writer):
         if new != old:
             self.event(number, "renamed", at=now, details={"rename": {"from": old, "to": new}})
 
+    def _set(self, number: int, **facts: Any) -> None:
+        """Change facts of an entry, which by itself leaves no event behind."""
+        self.world.put(replace(self.entry(number), **facts))
+
     def delete_edit(self, number: int, place: int, *, at: str | None = None) -> None:
         """Delete a version of an entry's text from its history, as counted from the oldest."""
-        now, entry = self.tick(at), self.entry(number)
-        edits = list(entry.edits)
-        edits[place] = replace(edits[place], body=None, deleted_at=now)
-        self.world.put(replace(entry, edits=tuple(edits)))
+        edits = list(self.entry(number).edits)
+        edits[place] = replace(edits[place], body=None, deleted_at=self.tick(at))
+        self._set(number, edits=tuple(edits))
 
     def assign(self, number: int, who: Account) -> None:
         """Make somebody responsible for an entry."""
-        entry = self.entry(number)
-        self.world.put(replace(entry, assignees=(*entry.assignees, who)))
+        self._set(number, assignees=(*self.entry(number).assignees, who))
         self.event(number, "assigned", assignee=who)
 
     def unassign(self, number: int, who: Account) -> None:
         """Take an entry off somebody."""
-        entry = self.entry(number)
-        remaining = tuple(account for account in entry.assignees if account != who)
-        self.world.put(replace(entry, assignees=remaining))
+        remaining = tuple(one for one in self.entry(number).assignees if one != who)
+        self._set(number, assignees=remaining)
         self.event(number, "unassigned", assignee=who)
 
     def set_milestone(self, number: int, title: str | None) -> None:
         """Put an entry into a milestone, or take it out of the one it is in."""
-        entry = self.entry(number)
-        self.world.put(replace(entry, milestone=title))
         kind = "milestoned" if title else "demilestoned"
-        details = {"milestone": {"title": title or entry.milestone}}
+        details = {"milestone": {"title": title or self.entry(number).milestone}}
+        self._set(number, milestone=title)
         self.event(number, kind, details=details)
 
     def set_type(self, number: int, name: str | None) -> None:
         """Give an issue a type of its own."""
-        self.world.put(replace(self.entry(number), issue_type=name))
+        self._set(number, issue_type=name)
         self.event(number, "issue_type_added" if name else "issue_type_removed")
 
     def add_sub_issue(self, number: int, child: int) -> None:
         """Make an issue part of another one, which both timelines tell."""
-        now, parent, part = self.tick(), self.entry(number), self.entry(child)
-        self.world.put(replace(parent, sub_issues=(*parent.sub_issues, part.ref)))
-        self.world.put(replace(part, parent=parent.ref))
+        now, parent = self.tick(), self.entry(number)
+        self._set(number, sub_issues=(*parent.sub_issues, Ref(self.repo, child)))
+        self._set(child, parent=parent.ref)
         self.event(number, "sub_issue_added", at=now)
         self.event(child, "parent_issue_added", at=now)
 
     def block_by(self, number: int, blocker: int) -> None:
         """Say that an issue waits for another one, which both timelines tell."""
         now, waiting, other = self.tick(), self.entry(number), self.entry(blocker)
-        self.world.put(replace(waiting, blocked_by=(*waiting.blocked_by, other.ref)))
-        self.world.put(replace(other, blocking=(*other.blocking, waiting.ref)))
+        self._set(number, blocked_by=(*waiting.blocked_by, other.ref))
+        self._set(blocker, blocking=(*other.blocking, waiting.ref))
         self.event(number, "blocked_by_added", at=now)
         self.event(blocker, "blocking_added", at=now)
 
     def pin_comment(self, number: int, identity: int) -> None:
         """Pin a comment to the top of an issue."""
-        self.world.put(replace(self.entry(number), pinned_comment=identity))
+        self._set(number, pinned_comment=identity)
         self.event(number, "comment_pinned")
 
     def lock(self, number: int) -> None:
         """Lock the conversation."""
-        self.world.put(replace(self.entry(number), locked=True))
+        self._set(number, locked=True)
         self.event(number, "locked")
 
     def close(
@@ -153,18 +153,16 @@ class Editor(Writer):
         at: str | None = None,
     ) -> None:
         """Close an entry, by hand or by a pull request (`Ref`) or commit (hash)."""
-        now, entry = self.tick(at), self.entry(number)
-        shown = None if entry.pull else reason
-        self.world.put(replace(entry, state="closed", state_reason=shown, closed_at=now))
+        now, shown = self.tick(at), None if self.entry(number).pull else reason
+        self._set(number, state="closed", state_reason=shown, closed_at=now)
         commit = closer if isinstance(closer, str) else None
         details = {"state_reason": shown}
         self.event(number, "closed", at=now, closer=closer, commit_sha=commit, details=details)
 
     def reopen(self, number: int) -> None:
         """Open a closed entry again."""
-        entry = self.entry(number)
-        reason = None if entry.pull else "reopened"
-        self.world.put(replace(entry, state="open", state_reason=reason, closed_at=None))
+        reason = None if self.entry(number).pull else "reopened"
+        self._set(number, state="open", state_reason=reason, closed_at=None)
         self.event(number, "reopened")
 
     def merge(self, number: int, *, closes: Sequence[int] = ()) -> None:
@@ -173,8 +171,8 @@ class Editor(Writer):
         if entry.pull is None:
             raise ValueError(f"#{number} is an issue")
         merge = sha(f"merge of {entry.repo}#{number}")
-        pull = replace(entry.pull, merged_at=now, merged_by=MAINTAINER, merge_sha=merge)
-        self.world.put(replace(entry, pull=pull))
+        pull = replace(entry.pull, merged_at=now, merge_sha=merge)
+        self._set(number, pull=pull)
         self.event(number, "merged", at=now, commit_sha=merge)
         self.close(number, at=now)
         for issue in closes:
@@ -196,7 +194,7 @@ class Editor(Writer):
         closes = tuple(ref for ref in entry.pull.closes if ref != issue_ref)
         if kind == "connected":
             closes = (*closes, issue_ref)
-        self.world.put(replace(entry, pull=replace(entry.pull, closes=closes)))
+        self._set(pull, pull=replace(entry.pull, closes=closes))
         self.event(issue, kind, at=now, source=issue_ref, subject=pull_ref)
         self.event(pull, kind, at=now, source=pull_ref, subject=issue_ref)
 
@@ -211,7 +209,7 @@ class Editor(Writer):
     def _duplicate(self, kind: str, number: int, canonical: int) -> None:
         now, ref, first = self.tick(), Ref(self.repo, number), Ref(self.repo, canonical)
         original = first if kind == "marked_as_duplicate" else None
-        self.world.put(replace(self.entry(number), duplicate_of=original))
+        self._set(number, duplicate_of=original)
         for home in (number, canonical):
             self.event(home, kind, at=now, canonical=first, duplicate=ref)
 

@@ -36,8 +36,11 @@ _ENTRY: dict[str, Resolver] = {
     "parent": linked("parent"),
     "duplicateOf": linked("duplicate_of"),
     "pinnedIssueComment": resolvers.pinned_comment,
-    "subIssuesSummary": resolvers.parts,
-    "issueDependenciesSummary": resolvers.ties,
+    "subIssuesSummary": lambda source, info: {"total": len(source.sub_issues)},
+    "issueDependenciesSummary": lambda source, info: {
+        "totalBlockedBy": len(source.blocked_by),
+        "totalBlocking": len(source.blocking),
+    },
 }
 _ACCOUNT: dict[str, Resolver] = {
     "databaseId": lambda source, info: resolvers.small(source.id),
@@ -97,7 +100,6 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "primaryLanguage": attribute("language"),
         "licenseInfo": attribute("license"),
         "issue": resolvers.numbered("an Issue", pull=False),
-        "pullRequest": resolvers.numbered("a PullRequest", pull=True),
         "issueOrPullRequest": resolvers.numbered("an issue or pull request", pull=None),
     },
     "Ref": {"id": _itself, "name": _itself},

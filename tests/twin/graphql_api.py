@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import orjson
 from graphql import (
     DocumentNode,
     GraphQLError,
@@ -22,7 +21,6 @@ from graphql import (
 
 from .cost import Cost, fragments_of, measure
 from .paging import RefusedError
-from .refusals import refusals
 from .resolvers import Context
 from .schema import Need, wired_schema
 from .store import World
@@ -30,8 +28,6 @@ from .store import World
 _CACHE_LIMIT = 2000
 
 Documents = dict[str, DocumentNode | list[dict[str, Any]]]
-Shapes = dict[int, tuple[DocumentNode, bytes]]
-"""Documents that ask for a schema alone, by their identity, with the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +57,11 @@ class GraphQLApi:
     lacks: Collection[Need] = ()
     _schema: GraphQLSchema = field(init=False)
     _documents: Documents = field(init=False)
-    _shapes: Shapes = field(init=False)
 
     def __post_init__(self) -> None:
         lacks = frozenset(self.lacks)
         self._schema = wired_schema(frozenset(self.null_fields), lacks)
-        self._documents, self._shapes = _shared(lacks)
+        self._documents = _shared(lacks)
 
     def prepare(self, payload: Any) -> Query | Rejected:
         """Check and price a request body."""
@@ -92,22 +87,7 @@ class GraphQLApi:
         return Query(document, name, variables, cost)
 
     def run(self, query: Query, rate: dict[str, Any]) -> dict[str, Any]:
-        """Execute a prepared query; `rate` is what its `rateLimit` field tells.
-
-        What a schema says of itself is the same each time.
-        """
-        if not _asks_for_schema(query.document):
-            return self._execute(query, rate)
-        cached = self._shapes.get(id(query.document))
-        if cached is None or cached[0] is not query.document:
-            cached = (query.document, orjson.dumps(self._execute(query, rate)))
-            self._shapes[id(query.document)] = cached
-        reply: dict[str, Any] = orjson.loads(cached[1])
-        if "rateLimit" in reply["data"]:
-            reply["data"]["rateLimit"] = {name: rate[name] for name in reply["data"]["rateLimit"]}
-        return reply
-
-    def _execute(self, query: Query, rate: dict[str, Any]) -> dict[str, Any]:
+        """Execute a prepared query; `rate` is what its `rateLimit` field tells."""
         result = execute_sync(
             self._schema,
             query.document,
@@ -129,7 +109,7 @@ class GraphQLApi:
         try:
             made = parse(text)
             errors = validate(self._schema, made)
-            made = refusals(errors, made) if errors else made
+            made = errors_json(errors) if errors else made
         except GraphQLError as error:
             made = errors_json([error])
         if len(self._documents) >= _CACHE_LIMIT:
@@ -139,26 +119,8 @@ class GraphQLApi:
 
 
 @cache
-def _shared(lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
-    return {}, {}
-
-
-def _asks_for_schema(document: DocumentNode) -> bool:
-    """Tell a query of introspection, beside which nothing but `rateLimit` is asked for."""
-    operations = [
-        definition
-        for definition in document.definitions
-        if isinstance(definition, OperationDefinitionNode)
-    ]
-    names = [
-        getattr(selection, "name", None)
-        for only in operations
-        for selection in only.selection_set.selections
-    ]
-    return len(operations) == 1 and all(
-        name is not None and (name.value.startswith("__") or name.value == "rateLimit")
-        for name in names
-    )
+def _shared(lacks: frozenset[Need]) -> Documents:
+    return {}
 
 
 def errors_json(errors: Iterable[GraphQLError]) -> list[dict[str, Any]]:

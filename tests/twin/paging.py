@@ -1,4 +1,4 @@
-"""Connections: opaque cursors and the slice that `first`, `last`, `after` and `before` ask for."""
+"""Connections: opaque cursors and the slice that `first`, `last` and `after` ask for."""
 
 from __future__ import annotations
 
@@ -33,13 +33,7 @@ class Page:
     filtered: int
     cursors: Callable[[int], str]
     has_next: bool
-    has_previous: bool
     updated_at: str = ""
-
-    @property
-    def start(self) -> str | None:
-        """Return the cursor of the page's first node."""
-        return self.cursors(0) if self.nodes else None
 
     @property
     def end(self) -> str | None:
@@ -82,20 +76,15 @@ def paginate(
     With a `key` cursors name the item's place in the order, so that a page goes on after its
     predecessor even when items moved meanwhile; without one they count items.
     """
-    first, last = arguments.get("first"), arguments.get("last")
-    low, high = 0, len(items)
+    begin = 0
     keys = None if key is None else [key(item) for item in items]
     if arguments.get("after"):
-        low = _bound(decode_cursor(scope, arguments["after"]), keys, descending, after=True)
-    if arguments.get("before"):
-        high = _bound(decode_cursor(scope, arguments["before"]), keys, descending, after=False)
-    begin, end = min(low, len(items)), min(high, len(items))
-    if first is not None:
-        end = min(end, begin + first)
-    elif last is not None:
-        begin = max(begin, end - last)
-    else:
-        end = begin
+        begin = _behind(decode_cursor(scope, arguments["after"]), keys, descending)
+    begin = min(begin, len(items))
+    first, last = arguments.get("first"), arguments.get("last")
+    end = min(len(items), begin + (first or 0))
+    if first is None and last is not None:
+        begin, end = max(begin, len(items) - last), len(items)
 
     def cursor(index: int) -> str:
         position = begin + index
@@ -107,7 +96,6 @@ def paginate(
         filtered=len(items),
         cursors=cursor,
         has_next=end < len(items),
-        has_previous=begin > 0,
         updated_at=updated_at,
     )
 
@@ -122,8 +110,8 @@ def in_order(items: list[Any], scope: str, arguments: dict[str, Any]) -> Page:
     return paginate(items, scope, arguments, key=key, descending=descending)
 
 
-def _bound(position: Key, keys: list[Key] | None, descending: bool, *, after: bool) -> int:
+def _behind(position: Key, keys: list[Key] | None, descending: bool) -> int:
     if keys is None:
-        return int(position[0]) + (1 if after else 0)
+        return int(position[0]) + 1
     before = sum(1 for key in keys if (key > position if descending else key < position))
-    return before + (1 if after and position in keys else 0)
+    return before + (position in keys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -45,21 +46,21 @@ _SPECIAL_KINDS = {
     "line-commented": "PullRequestReviewThread",
 }
 _ITEM_TYPES = {Comment: "IssueComment", Review: "PullRequestReview", Commit: "PullRequestCommit"}
-_KNOWN_KINDS: dict[str, str] = dict(_SPECIAL_KINDS)
 
 
 def timeline_type(item: object) -> str:
     """Return the GraphQL type name of a timeline item."""
-    type_name = _ITEM_TYPES.get(type(item))
-    if type_name is not None or not isinstance(item, Event):
-        return type_name or type(item).__name__
-    name = _KNOWN_KINDS.get(item.kind)
-    if name is None:
-        words = re.split(r"[_-]", item.kind)
-        name = _KNOWN_KINDS[item.kind] = "".join(map(str.capitalize, words)) + "Event"
-    return name
+    if isinstance(item, Event):
+        return _SPECIAL_KINDS.get(item.kind) or _event_type(item.kind)
+    return _ITEM_TYPES.get(type(item)) or type(item).__name__
 
 
+@cache
+def _event_type(kind: str) -> str:
+    return "".join(map(str.capitalize, re.split(r"[_-]", kind))) + "Event"
+
+
+@cache
 def enum_name(type_name: str) -> str:
     """Return the `itemTypes` value that selects a type."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type_name).upper()
@@ -103,11 +104,6 @@ def upper(path: str) -> Resolver:
     return resolve
 
 
-def constant(value: object) -> Resolver:
-    """Return a resolver that always answers the same."""
-    return lambda source, info, **_: value
-
-
 def linked(name: str) -> Resolver:
     """Return a resolver that follows the address in an attribute."""
     read = attrgetter(name)
@@ -131,12 +127,9 @@ def head_repository(source: Entry, info: Info, **_: object) -> Repository | None
     return None if name is None else world(info).repository(name) or stub_repository(name)
 
 
-def find_repository(
-    source: object, info: Info, owner: str, name: str, **options: bool
-) -> Repository:
+def find_repository(source: object, info: Info, owner: str, name: str) -> Repository:
     """Find a repository by name."""
-    follow = options.get("followRenames", True)
-    result = world(info).repository(f"{owner}/{name}", follow=follow)
+    result = world(info).repository(f"{owner}/{name}")
     if result is None or result.blocked:
         raise RefusedError(
             "NOT_FOUND", f"Could not resolve to a Repository with the name '{owner}/{name}'."
@@ -250,40 +243,14 @@ def pinned_comment(source: Entry, info: Info) -> Comment | None:
     )
 
 
-def ties(source: Entry, info: Info) -> dict[str, int]:
-    """Return how many issues block an issue, and how many it blocks; of these, the open ones."""
-    made = {}
-    for name, refs in (("BlockedBy", source.blocked_by), ("Blocking", source.blocking)):
-        made[f"total{name}"] = len(refs)
-        made[name[0].lower() + name[1:]] = _count_open(refs, info)
-    return made
-
-
 def last_edited_at(source: Any, info: Info) -> str | None:
     """Return when a text was last edited, None where it never was."""
     return source.edits[-1].at if source.edits else None
 
 
-def has_edits(source: Any, info: Info) -> bool:
-    """Return whether a text was edited; its edits then begin with the text as it was first."""
-    return bool(source.edits)
-
-
 def edits(source: Any, info: Info, **arguments: Any) -> Page:
     """Return the versions of a text, the newest first."""
     return paginate(source.edits[::-1], f"{source.node_id}:edits", arguments)
-
-
-def parts(source: Entry, info: Info) -> dict[str, int]:
-    """Return how many sub-issues an issue has, and how many of them are done."""
-    total = len(source.sub_issues)
-    done = total - _count_open(source.sub_issues, info)
-    return {"total": total, "completed": done, "percentCompleted": 100 * done // max(1, total)}
-
-
-def _count_open(refs: tuple[Ref, ...], info: Info) -> int:
-    entries = [world(info).entry(ref) for ref in refs]
-    return sum(entry is not None and entry.state == "open" for entry in entries)
 
 
 def key(name: str) -> Resolver:

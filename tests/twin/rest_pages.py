@@ -37,7 +37,7 @@ def failure(
 
 
 Style = Literal["numbered", "numbered without last", "cursor"]
-_CURSORS = ("after", "before", "page", "cursor")
+_CURSORS = ("after", "page", "cursor")
 _LARGE = (
     "Pagination with the page parameter is not supported for large datasets, please use cursor "
     "based pagination (after/before)"
@@ -141,28 +141,24 @@ class Pager:
         key: Callable[[Any], Key] | None,
         descending: bool,
     ) -> Answer:
-        before, after = call.query.get("before"), call.query.get("after")
-        if not before and not after and call.page > 1:
+        after = call.query.get("after")
+        if not after and call.page > 1:
             raise FailedError(422, _LARGE)
-        if before or after:
+        if after:
             self._expire(call)
-        size = {"last": call.per_page} if before else {"first": call.per_page}
         order = (call.flag("sort", "created"), call.flag("direction", "desc"))
         scope = f"{call.repository.id}:{_below_repository(call.path)}:{order}"
         try:
             window = paginate(
                 items,
                 scope,
-                {**size, "after": after, "before": before},
+                {"first": call.per_page, "after": after},
                 key=key,
                 descending=descending,
             )
         except RefusedError as refusal:
-            raise _bad_cursor("before" if before else "after") from refusal
+            raise _bad_cursor() from refusal
         links = []
-        if window.has_previous and window.start:
-            page = str(max(1, call.page - 1))
-            links.append(f'<{call.link(before=window.start, page=page)}>; rel="prev"')
         if window.has_next and window.end:
             page = str(call.page + 1)
             links.append(f'<{call.link(after=window.end, page=page)}>; rel="next"')
@@ -188,8 +184,6 @@ class Pager:
             self._expire(call)
         count = max(1, -(-len(items) // size))
         relations: dict[str, int] = {}
-        if page > 1:
-            relations |= {"prev": page - 1, "first": 1}
         if page < count:
             relations["next"] = page + 1
             if last:
@@ -209,15 +203,15 @@ class Pager:
                 refused = self._refused.get(plan, 0)
                 self._refused[plan] = refused + 1
             if plan.times is None or refused < plan.times:
-                raise _bad_cursor("after")
+                raise _bad_cursor()
 
 
 def _answer(rows: list[Any], links: list[str]) -> Answer:
     return Answer(body=rows, headers={"Link": ", ".join(links)} if links else {})
 
 
-def _bad_cursor(field: str) -> FailedError:
-    errors = [{"resource": "Issue", "field": field, "code": "invalid"}]
+def _bad_cursor() -> FailedError:
+    errors = [{"resource": "Issue", "field": "after", "code": "invalid"}]
     return FailedError(422, "Validation Failed", errors=errors)
 
 

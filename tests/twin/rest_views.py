@@ -45,7 +45,6 @@ def account_json(account: Account | None, api: str) -> Json:
         "url": f"{api}/users/{person.rest_login}",
         "html_url": f"{SITE}/{person.login}",
         "type": person.kind,
-        "site_admin": False,
     }
 
 
@@ -67,11 +66,8 @@ def repository_json(repository: Repository, api: str) -> Json:
         "url": f"{api}/repos/{repository.full_name}",
         "updated_at": repository.pushed_at,
         "stargazers_count": repository.stars,
-        "watchers_count": repository.stars,
         "forks_count": repository.forks,
         "disabled": False,
-        "visibility": "private" if repository.private else "public",
-        "open_issues_count": sum(entry.state == "open" for entry in repository.entries.values()),
         "has_issues": repository.has_issues,
         "license": license_id
         and {"key": license_id.lower(), "name": license_id, "spdx_id": license_id},
@@ -94,10 +90,8 @@ def _entry_json(entry: Entry, api: str) -> Json:
         **_fields(entry, "created_at", "updated_at", "closed_at"),
         "user": account_json(entry.author, api),
         "labels": [label_json(label) for label in entry.labels],
-        "active_lock_reason": None,
         "assignees": [account_json(account, api) for account in entry.assignees],
         "milestone": entry.milestone and {"title": entry.milestone},
-        "comments_url": f"{api}/repos/{entry.repo}/issues/{entry.number}/comments",
         "author_association": entry.association,
         "body": entry.body or None,
     }
@@ -111,7 +105,6 @@ def issue_json(entry: Entry, api: str) -> Json:
         "url": f"{home}/issues/{entry.number}",
         "repository_url": home,
         "html_url": f"{SITE}/{entry.repo}/{'pull' if entry.pull else 'issues'}/{entry.number}",
-        "timeline_url": f"{home}/issues/{entry.number}/timeline",
         "comments": len(entry.comments),
         "state_reason": entry.state_reason,
     }
@@ -120,8 +113,6 @@ def issue_json(entry: Entry, api: str) -> Json:
         made["pull_request"] = {
             "url": f"{home}/pulls/{entry.number}",
             "html_url": made["html_url"],
-            "diff_url": f"{made['html_url']}.diff",
-            "patch_url": f"{made['html_url']}.patch",
             "merged_at": entry.pull.merged_at,
         }
         return made
@@ -164,25 +155,17 @@ def pull_json(world: World, entry: Entry, api: str, *, full: bool) -> Json:
         "url": f"{api}/repos/{entry.repo}/pulls/{entry.number}",
         "issue_url": f"{api}/repos/{entry.repo}/issues/{entry.number}",
         "html_url": f"{SITE}/{entry.repo}/pull/{entry.number}",
-        "diff_url": f"{SITE}/{entry.repo}/pull/{entry.number}.diff",
         **_fields(pull, "merged_at", "draft"),
         "merge_commit_sha": pull.merge_sha or test_merge,
-        "requested_reviewers": [],
-        "requested_teams": [],
         "head": _branch(world, pull.head_repo, pull.head_ref, pull.head_sha, api),
         "base": _branch(world, entry.repo, pull.base_ref, pull.base_sha, api),
-        "auto_merge": None,
     }
     if full:
         made |= {
             **_fields(pull, "merged", "additions", "deletions", "changed_files"),
-            "merged_by": maybe_account(pull.merged_by, api),
-            "mergeable": None,
-            "mergeable_state": "unknown",
             "comments": len(entry.comments),
             "review_comments": sum(1 for _ in entry.review_comments()),
             "commits": len(entry.commits),
-            "maintainer_can_modify": False,
         }
     return made
 
@@ -335,8 +318,6 @@ def _event_json(world: World, event: Event, api: str) -> Json:
         **_fields(event, "id", "node_id"),
         "url": f"{api}/repos/{event.home.repo}/issues/events/{event.id}",
         "commit_id": event.commit_sha,
-        "commit_url": event.commit_sha
-        and f"{api}/repos/{event.home.repo}/commits/{event.commit_sha}",
         **event.details,
         **({"assignee": account_json(event.assignee, api)} if event.assignee else {}),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -98,8 +97,8 @@ class Request:
 class Twin(LocalServer):
     """A GitHub on 127.0.0.1, serving while its `with` block runs.
 
-    Its GraphQL schema may lack parts, as an older server's does (see `schema_without`). `requests`
-    lists what was asked; `points` and `count` sum it up.
+    Its GraphQL schema may lack fields, as an older server's does. `requests` lists what was asked;
+    `points` and `count` sum it up.
     """
 
     packs = True
@@ -220,17 +219,11 @@ class Twin(LocalServer):
             accept=received.headers.get("Accept", ""),
         )
         body = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
-        headers = dict(answer.headers)
-        if answer.status == 200:
-            headers["ETag"] = _etag(received.token, body)
-            if received.headers.get("If-None-Match") == headers["ETag"]:
-                budget = self.meter.state(received.token, resource)
-                return self._reply(304, b"", headers, budget), _UNPRICED
         granted, budget = self.meter.charge(received.token, resource, 1)
         if not granted:
             refusal = failure(self.limits.rest_status, _EXHAUSTED)
             return self._plain(refusal, budget), _UNPRICED
-        reply = self._reply(answer.status, body, headers, budget)
+        reply = self._reply(answer.status, body, answer.headers, budget)
         return cut(reply, strike) if strike else reply, _Noted(None, 1)
 
     def _query(self, received: Asked) -> tuple[Reply, _Noted]:
@@ -333,12 +326,6 @@ class Twin(LocalServer):
             for name, state in states.items()
         }
         return {"resources": resources, "rate": resources["core"]}
-
-
-def _etag(token: str, body: bytes) -> str:
-    """Return the weak tag of a reply; no two tokens get the same."""
-    body = token.encode() + body
-    return f'W/"{zlib.crc32(body):08x}{zlib.adler32(body):08x}"'
 
 
 def _date(seconds: float) -> str:

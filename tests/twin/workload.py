@@ -11,23 +11,16 @@ _START = "2020-01-01T00:00:00Z"
 
 
 def workload_world(
-    issues: int = 1000,
-    pulls: int = 1000,
-    comments: int = 4,
-    review_comments: int = 3,
-    reviews: int = 1,
-    files: int = 2,
-    *,
-    edited: int = 0,
+    issues: int = 1000, pulls: int = 1000, comments: int = 4, *, edited: int = 0
 ) -> World:
     """Return a repository whose i-th pull request closes its i-th issue.
 
-    Each pull request has one cross reference (from its issue's last comment), one commit, and
-    `reviews` reviews that share its `review_comments`. Of each `edited` texts one was edited.
+    Each pull request has one cross reference (from its issue's last comment), one commit, two
+    files, and a review with three comments. Of each `edited` texts one was edited.
     """
     world = World(_repository("mill", 77_000_001))
     editor = Editor(world, start=_START, step=60)
-    _fill(editor, issues, pulls, comments, review_comments, reviews, files)
+    _fill(editor, issues, pulls, comments)
     if edited:
         _edit(editor, edited)
     link(world)
@@ -67,15 +60,7 @@ def _repository(name: str, identity: int) -> Repository:
     )
 
 
-def _fill(
-    editor: Editor,
-    issues: int,
-    pulls: int,
-    comments: int = 4,
-    review_comments: int = 3,
-    reviews: int = 1,
-    files: int = 2,
-) -> None:
+def _fill(editor: Editor, issues: int, pulls: int, comments: int = 4) -> None:
     for index in range(issues):
         number = editor.issue(f"Wheel {index} squeaks", "Heard it turn.")
         for turn in range(comments - 1 if index < pulls else comments):
@@ -85,14 +70,12 @@ def _fill(
         number = editor.pull(
             f"Oil wheel {index}",
             f"A drop of oil.\n\n{fixes}",
-            files=[File(f"src/wheel_{index}_{part}.py", "modified", 3, 1) for part in range(files)],
+            files=[File(f"src/wheel_{index}_{part}.py", "modified", 3, 1) for part in range(2)],
         )
         for turn in range(comments):
             editor.comment(number, f"Drop {turn} applied.")
         if index < issues and comments:
             editor.comment(index + 1, f"#{number} oils it.")
-        for turn in range(reviews):
-            share = review_comments // reviews + (1 if turn < review_comments % reviews else 0)
-            lines = [(f"src/wheel_{index}_0.py", f"Line {line} drips.") for line in range(share)]
-            editor.review(number, "APPROVED", "Runs smoothly.", lines)
+        lines = [(f"src/wheel_{index}_0.py", f"Line {line} drips.") for line in range(3)]
+        editor.review(number, "APPROVED", "Runs smoothly.", lines)
         editor.merge(number, closes=[index + 1] if index < issues else [])

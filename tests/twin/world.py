@@ -173,7 +173,6 @@ class Pull:
     head_repo: str | None
     merge_sha: str | None = None
     merged_at: str | None = None
-    merged_by: Account | None = None
     draft: bool = False
     additions: int = 0
     deletions: int = 0

@@ -16,19 +16,14 @@ from goldpan.papers.crosscodebench.importing import task_toml
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
 from tests.invoking import Invoked, invoke
-
-TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+from tests.planning import TASKS, write_tasks
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> WorkspaceLayout:
     """Return a workspace with the rows of some tasks."""
-    workspace = WorkspaceLayout(tmp_path / "place")
-    for name in TASKS:
-        task = find_task(name)
-        rows = sample_rows(task, 30)
-        write_rows(workspace, task, {"train": rows[:20], "test": rows[20:]})
-    return workspace
+    write_tasks(tmp_path / "place")
+    return WorkspaceLayout(tmp_path / "place")
 
 
 def crosscode(*arguments: str | Path) -> Invoked:
@@ -69,25 +64,6 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
         table = pq.read_table(Path(imported["directory"]) / "data" / "train-00000-of-00001.parquet")
         assert set(table["license"].to_pylist()) == {"MIT"}
         assert set(table["repo"].to_pylist()) == {None, "o/n"}
-
-
-def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None:
-    common = ("--workspace", workspace.root)
-    answer("export", "--all", *common)
-    made = answer("split", "Type-QA", "--method", "1-shot", *common)["built"]
-    (imported,) = answer("import", made["directory"], *common)
-    name = imported["task"]
-    assert name == "crosscode_type_qa_1_shot"
-    words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
-    done = invoke("evaluate", "run", *words, "--json", *common)
-    assert done.exit_code == 0, done.output
-    (result,) = json.loads(done.stdout)
-    assert result["rows"] == {"train": 90, "test": 30}
-    assert result["scores"]["examples"] == 30
-    prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
-    (run_file,) = workspace.root.glob("runs/*/*/*/predictions.parquet")
-    truths = pq.read_table(run_file)["truth"].to_pylist()
-    assert sorted(truths) == sorted(prompts["output"].to_pylist())
 
 
 def test_people_see_what_was_done(workspace: WorkspaceLayout, tmp_path: Path) -> None:

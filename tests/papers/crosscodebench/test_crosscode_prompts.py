@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,6 @@ from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import CrossSettings, Prompt, make_prompt
 from goldpan.text.markers import escaped, unescaped
-from tests.drawing import daily
 
 META = Meta(
     "task_001_set_translation",
@@ -68,12 +66,6 @@ def test_few_shots_have_description_examples_and_input() -> None:
         assert output == f"Output: out {at}"
     assert "why" not in text
     assert "Definition" not in text
-
-
-def test_zero_shot_has_no_example() -> None:
-    assert prompt("zero-shot") == (
-        "Translate A to B\n\nNow complete the following example -\nInput: x\nOutput:"
-    )
 
 
 def test_instructions_have_definition_and_reasons() -> None:
@@ -134,19 +126,6 @@ def structure(text: str) -> list[str]:
     """Return how the lines of the structure begin, in order."""
     lines = (line for line in text.splitlines() if looks_like_structure(line))
     return [re.split(r"[:0-9]", line)[0] for line in lines]
-
-
-@pytest.mark.parametrize(
-    "text",
-    daily(
-        ["\nOutput" * 60_000, " \n" * 200_000 + "Output:", ("\u0130" * 100 + "\ninput:") * 2_000],
-        ["\\" * 500_000, "\u200b" * 300_000 + "Input:", "example " * 60_000],
-    ),
-)
-def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
-    begun = time.process_time()
-    assert unescaped(escaped(text)) == text
-    assert time.process_time() - begun < 20
 
 
 def authors(method: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -16,9 +15,8 @@ from tests.examples import PROVENANCE, examples, write
 from tests.invoking import invoke
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
-from tests.publishing import EXAMPLES, local_place
+from tests.publishing import EXAMPLES
 from tests.reproducing import cells, reproduce_tables
-from tests.twin.history import history_world
 
 GAPS = "filtered by the profile default; not reviewed"
 """What datasets of `write` lack beside the paper's."""
@@ -122,28 +120,28 @@ def test_rows_that_changed_after_a_run_are_told_and_others_count(
     assert cell(figure, "GPT-4o", "FL: medium against short")["here"] == "equal"
 
 
+BY_MODELS = {"question-answer": {"models": JUDGE}}
+BY_PEOPLE = {"question-answer": {"models": JUDGE, "people": {"pilot": PEOPLE}}}
+
+
 @pytest.mark.parametrize(
-    ("reviews", "gap"),
+    ("count", "reviews", "gap"),
     [
-        ({}, "not reviewed"),
-        ({"question-answer": {"models": JUDGE}}, "reviewed by models alone"),
-        ({"question-answer": {"models": JUDGE, "people": {"pilot": PEOPLE}}}, ""),
+        (300, {}, "not reviewed"),
+        (300, BY_MODELS, "reviewed by models alone"),
+        (300, BY_PEOPLE, ""),
+        (301, BY_PEOPLE, "more than the paper's"),
     ],
 )
-def test_who_reviewed_the_rows_counts(tmp_path: Path, reviews: Any, gap: str) -> None:
+def test_how_many_rows_there_are_and_who_reviewed_them_counts(
+    tmp_path: Path, count: int, reviews: Any, gap: str
+) -> None:
     root = tmp_path / "w"
     provenance = replace(PROVENANCE, profile={"name": "faun-eval"}, reviews=reviews)
-    write(root, QA, examples(QA, 300), name="faun-eval-qa", provenance=provenance)
+    write(root, QA, examples(QA, count), name="faun-eval-qa", provenance=provenance)
     samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
+    assert samples["here"] == count
     assert (samples["state"], samples["note"]) == ("in part" if gap else "run", gap)
-
-
-def test_more_than_the_papers_is_in_part_too(tmp_path: Path) -> None:
-    root = tmp_path / "w"
-    write(root, QA, examples(QA, 301), name="qa")
-    samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
-    assert (samples["here"], samples["state"]) == (301, "in part")
-    assert samples["note"] == f"more than the paper's; {GAPS}"
 
 
 def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
@@ -190,65 +188,6 @@ def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIS
     second = reproduced("--workspace", root)
     assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == FOUR, "the paper's counts"
     assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[Path]:
-    """Yield the workspace of examples/faun-eval.toml, run on the local GitHub."""
-    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as lab:
-        lab.plan("faun-eval.toml")
-        done = lab.run("run", "faun-eval.toml", "--json")
-        assert done.code == 0, done.out + done.err
-        yield tmp_path / "faun-eval-workspace"
-
-
-REFERENCES = {"fault-localization": "changed_path", "code-edit": "patch", "qa": "answer"}
-
-
-class Oracle:
-    """Knows the references of a dataset, by the issue's title; without it, none."""
-
-    def __init__(self, workspace: Path) -> None:
-        self.rows = {
-            name: pq.read_table(workspace / "datasets" / f"faun-eval-{name}" / "data").to_pylist()
-            for name in REFERENCES
-        }
-        self.dataset = "qa"
-
-    def __call__(self, body: Body) -> Said:
-        text = question_of(body)
-        target = REFERENCES[self.dataset]
-        answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
-        return Said(answers[0] if answers else "I cannot tell.")
-
-
-@pytest.mark.nightly
-def test_from_a_plan_on_github_to_the_papers_tables(
-    made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    oracle = Oracle(made)
-    with OpenAIServer(oracle) as running:
-        for oracle.dataset in REFERENCES:
-            evaluate(made, running, "--task", oracle.dataset.replace("-", "_"))
-        evaluate(made, running, "--task", "qa", "--ablate", "title")
-    tables = reproduced("--workspace", made)
-    count = {name: len(rows) for name, rows in oracle.rows.items()}
-    for metric in ("BLEU", "ROUGE-L", "ROUGE-1", "ES", "average"):
-        whole = cell(tables["4"], f"QA: {metric}", "GPT-4o")
-        # One issue was opened twice, word for word, and answered in two ways.
-        assert 1 - 1 / count["qa"] <= whole["here"] < 1, metric
-        assert whole["note"] == f"{count['qa']} of 300 rows; not reviewed"
-        less = cell(tables["5"], f"QA: {metric}, IB", "GPT-4o")
-        assert less["here"] < 0.5
-        change = cell(tables["5-changes"], f"QA: {metric}, IB", "GPT-4o")
-        assert change["here"] == pytest.approx(100 * (1 - less["here"] / whole["here"]))
-    assert cell(tables["4"], "FL: EM", "GPT-4o")["here"] == 1.0
-    assert cell(tables["4"], "CE: CodeBLEU", "GPT-4o")["here"] == pytest.approx(1.0)
-    assert cell(tables["F3"], "GPT-4o", "CE: long against medium")["here"] == "equal"
-    assert cell(tables["1"], "FAUN-Eval-QA", "samples")["here"] == count["qa"]
-    assert cell(tables["data"], "repositories", "count")["here"] == 1
-    assert cell(tables["data"], "fix pairs", "count")["here"] > 0
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import lzma
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse import comment_tasks
-from goldpan.papers.nlbse.nlbse23_tables import TABLE_2
-from goldpan.reproduce.finding import find_recipe
 from tests.invoking import Invoked, invoke
-from tests.places import DATA
 
 HEADER = "comment_sentence_id,class,comment_sentence,partition,instance_type,category\n"
 KEYS = ("Keymessages", "Keyimplementationpoints")
@@ -170,30 +166,3 @@ def test_wrong_sources_and_files_are_told(tmp_path: Path) -> None:
     assert (done.exit_code, "nlbse23-comments" in done.stderr) == (2, True)
     done = run("nlbse23-comments", tmp_path / "ruby.csv", "--workspace", root)
     assert (done.exit_code, "java.csv, pharo.csv, python.csv" in done.stderr) == (2, True)
-
-
-OFFICIAL = DATA / "nlbse23-comments"
-
-
-@pytest.mark.real_data
-@pytest.mark.skipif(
-    not OFFICIAL.exists(),
-    reason=f"{OFFICIAL} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-)
-def test_the_official_files_give_table_2() -> None:
-    """Training positive and negative, testing positive and negative of each category."""
-    table = find_recipe("nlbse23").table("2")
-    files = sorted(OFFICIAL.glob("*.csv.xz"))
-    assert len(TABLE_2) == 19
-    for row, category in TABLE_2.items():
-        task = find_task(f"nlbse23_{category}")
-        counts: Counter[tuple[str, bool]] = Counter()
-        for example in comment_tasks.read_2023(task, files):
-            counts[example["partition"], example["label"] == task.label_names[0]] += 1
-        sides = [counts[side, positive] for side in ("train", "test") for positive in (True, False)]
-        columns = [
-            f"{part} {kind}"
-            for part in ("Training", "Testing")
-            for kind in ("positive", "negative")
-        ]
-        assert sides == [table.number(row, column) for column in columns], row

@@ -14,8 +14,6 @@ from goldpan.core.parallel.engine import open_engine
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.datasets.tasks.data import read_task_data
-from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse.issues.build import IssueTypeResult, build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource, Origin
 from goldpan.papers.nlbse.issues.profile import load_profile
@@ -231,16 +229,6 @@ def test_the_card_tells_how_it_was_made(tmp_path: Path) -> None:
     paper = (build(tmp_path, "nlbse23").written.directory / "README.md").read_text("utf-8")
     assert "Near duplicates may lie on two sides" in paper
     assert "Nothing in the texts was redacted." in paper
-
-
-def test_the_rows_are_the_task_s(tmp_path: Path) -> None:
-    write_hours(tmp_path, made_up_hours(3, 60))
-    for profile in ("default", "nlbse22", "nlbse23"):
-        built = build(tmp_path, profile)
-        task = find_task(load_profile(profile).task)
-        data = read_task_data(built.written.directory, task)
-        labels = {label for split in data.splits.values() for label in split["label"].to_pylist()}
-        assert labels == set(task.label_names)
 
 
 def test_mined_repositories(tmp_path: Path) -> None:

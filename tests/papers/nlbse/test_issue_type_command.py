@@ -35,22 +35,6 @@ def test_people_see_what_became_of_the_closings(folder: Path) -> None:
     assert (folder / "goldpan-workspace/datasets/issue_type/provenance.json").exists()
 
 
-def test_programs_get_json(folder: Path) -> None:
-    done = run(
-        *("build", "issue-type", "--profile", "nlbse23", "--split", "project:owner1/project1"),
-        *("--repo", "owner1/project1", "--repo", "owner2/project2", "--json"),
-        folder=folder,
-    )
-    assert done.code == 0, done.err
-    output = json.loads(done.out)["built"]
-    assert output["units"] == 3
-    assert sum(output["labels"].values()) + sum(output["dropped"].values()) == output["closings"]
-    written = output["written"]
-    splits = {split["name"]: split["rows"] for split in written["splits"]}
-    assert set(splits) == {"train", "test"}
-    assert sum(splits.values()) == written["rows"]
-
-
 @pytest.mark.nightly
 def test_every_setting_is_recorded(folder: Path) -> None:
     own = folder / "mine.toml"

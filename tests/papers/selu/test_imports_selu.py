@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import struct
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from goldpan.datasets.tasks.importing import find_reader
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.selu import readers
 from tests.places import DATA
-from tests.xls import xls
 
 OPINIONS: list[list[str | float]] = [
     ["thread", "tid", "sent", "ManualLabel", "codes"],
@@ -26,6 +26,37 @@ OPINIONS: list[list[str | float]] = [
     [2.0, "2:1", '"It hangs."', "n", "[u\"'Bug'\"]"],
 ]
 HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
+
+
+def xls(rows: Sequence[Sequence[str | float]]) -> bytes:
+    """Return a workbook of one sheet in Excel's old form (BIFF8), which xlrd reads bare."""
+    cells = b"".join(
+        _cell(row, column, value)
+        for row, values in enumerate(rows)
+        for column, value in enumerate(values)
+    )
+    name = b"Sheet1"
+    start = _record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0x06))
+    sheet = _record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0x06))
+    end = _record(0x000A, b"")
+
+    def bound(offset: int) -> bytes:
+        return _record(0x0085, struct.pack("<IBBBB", offset, 0, 0, len(name), 0) + name)
+
+    offset = len(start) + len(bound(0)) + len(end)
+    return start + bound(offset) + end + sheet + cells + end
+
+
+def _cell(row: int, column: int, value: str | float) -> bytes:
+    head = struct.pack("<HHH", row, column, 0)
+    if isinstance(value, str):  # LABEL, with a text of two bytes a character
+        text = value.encode("utf-16-le")
+        return _record(0x0204, head + struct.pack("<HB", len(value), 1) + text)
+    return _record(0x0203, head + struct.pack("<d", value))
+
+
+def _record(kind: int, content: bytes) -> bytes:
+    return struct.pack("<HH", kind, len(content)) + content
 
 
 def rows_of(task: str, *paths: Path) -> list[dict[str, Any]]:
