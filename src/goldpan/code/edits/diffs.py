@@ -34,6 +34,9 @@ from goldpan.git.objects import Encoding, encodings, line_ends
 from goldpan.git.trees import SYMLINK
 
 _DIFF = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ )", re.M)
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@", re.M)
+_CONTEXT = 3
+"""Lines around a change that git diff writes."""
 _ENDS = {"crlf": "\r\n", "cr": "\r"}
 _MARK = "\ufeff"
 """The byte-order mark, which some diffs of a file have and some have not."""
@@ -49,7 +52,19 @@ def as_diff(patch: str, *options: str) -> Diff:
     text = patch if patch.endswith("\n") else f"{patch}\n"
     if all(line.endswith("\r") for line in text.split("\n")[:-1]):
         text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
-    return read_diff(text.encode("utf-8", "surrogateescape"), *options)
+    return read_diff(_with_last_blanks(text).encode("utf-8", "surrogateescape"), *options)
+
+
+def _with_last_blanks(text: str) -> str:
+    """Return a diff with the blank lines of its last hunk that stripping its end took off."""
+    heads = [*_HUNK.finditer(text)]
+    if not heads:
+        return text
+    marks = [line[:1] for line in text[heads[-1].end() :].split("\n")[1:-1]]
+    old, new = (int(count or 1) for count in heads[-1].groups())
+    lost = old - sum(mark not in ("+", "\\") for mark in marks)
+    lost_after = new - sum(mark not in ("-", "\\") for mark in marks)
+    return text + " \n" * lost if 0 < lost == lost_after <= _CONTEXT else text
 
 
 @dataclass(frozen=True, slots=True)
