@@ -285,10 +285,20 @@ def test_an_answer_in_the_wrong_place_is_one() -> None:
         assert understand(ModelReply(200, json.dumps(reply).encode()), str).answer == read
 
 
-def test_the_name_of_a_model_is_no_part_of_a_word() -> None:
-    told = b'{"error": {"message": "temperature is not supported by e"}}'
-    sent = {"model": "e", "temperature": 0}
-    assert unsupported(ModelReply(400, told), sent) == {"temperature"}
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ("temperature is not supported by e", "temperature"),  # which is no part of a word
+        ("`temperature` may only be set to 1 when thinking is enabled", "temperature"),
+        ("Guided decoding is disabled", "response_format"),
+        ("invalid JSON schema in format", "response_format"),
+        ("模型不支持 response_format 参数", "response_format"),
+    ],
+)
+def test_what_is_unsupported_is_named(told: str, named: str) -> None:
+    body = json.dumps({"error": {"message": told}}).encode()
+    sent = {"model": "e", "temperature": 0, "response_format": {}}
+    assert unsupported(ModelReply(400, body), sent) == {named}
 
 
 def test_a_text_that_a_provider_flags_stops_no_other(tmp_path: Path) -> None:

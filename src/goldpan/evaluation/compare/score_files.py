@@ -123,7 +123,9 @@ def read_scores(path: Path) -> ScoreFile:
         if name in (own := content.setdefault(key, {})):
             raise EvaluationError(
                 f"{place} repeats the {', '.join(_TELLING)}{_MORE[layout]} of another",
-                "Keep one of them, or tell them apart by the column seed or fold",
+                "Keep the rows of one metric"
+                if "metric" in columns
+                else "Keep one of them, or tell them apart by the column seed or fold",
             )
         own[name] = value
         if isinstance(value, Confusion) and not value.size:
