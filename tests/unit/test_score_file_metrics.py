@@ -212,6 +212,9 @@ def test_only_scores_of_a_known_scale_are_about_equal(tmp_path: Path) -> None:
     on_tasks = compared(tmp_path / "z.json", percent).new_tasks
     assert on_tasks is not None
     assert on_tasks.test.rope is None
+    with pytest.raises(EvaluationError, match="Give shares alone, not percent, or name the metric"):
+        compared(tmp_path / "p.json", plain(a=0.85, b=87))
+    assert compared(tmp_path / "p.json", plain(a=0.85, b=87), "bleu").metric == "bleu"
 
 
 @pytest.mark.parametrize(
