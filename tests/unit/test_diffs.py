@@ -101,8 +101,12 @@ TAKEN: dict[str, tuple[dict[str, bytes | str], str, dict[str, bytes | str]]] = {
         PLAIN.replace("-1,3 +1,3", "-1,5 +1,5").rstrip(),
         {"f.py": b"one\nTWO\nthree\n\n\n"},
     ),
-    "a signature of cgit": ({"f.py": FILE}, f"{PLAIN}-- \ncgit v1.2.3\n", CHANGED),
-    "a signature of GitLab": ({"f.py": FILE}, f"{PLAIN}-- \nGitLab\n", CHANGED),
+    "a signature of cgit": (
+        {"f.py": FILE},
+        f"{PLAIN}-- \ncgit v1.2.3\n",
+        {"f.py": CHANGED["f.py"]},
+    ),
+    "a signature of GitLab": ({"f.py": FILE}, f"{PLAIN}-- \nGitLab\n", {"f.py": CHANGED["f.py"]}),
     "two commits that change a file": (
         {"f.py": FILE},
         f"From 1 Mon\nSubject: a\n\n---\n f.py | 2 +-\n\n{PLAIN}-- \n2.39.5\n\nFrom 2 Mon\n\n"
