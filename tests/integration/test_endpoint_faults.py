@@ -224,6 +224,10 @@ TOLD = {
         200, {"choices": [{"message": {"content": None}, "finish_reason": "stop"}],
               "usage": {"prompt_tokens": 0, "completion_tokens": 0}}, "server-error",
     ),
+    "a server behind Hugging Face's": (424, {"error": "Request failed"}, "server-error"),
+    "a filter after some words, Cohere": (
+        200, {"choices": [{"message": {"content": "a"}, "finish_reason": "ERROR_TOXIC"}]}, "refused"
+    ),
     "nothing but thoughts, Gemini": (
         200, {"choices": [{"index": 0, "finish_reason": "length"}]}, "truncated"
     ),
@@ -241,6 +245,35 @@ def test_what_providers_tell_in_their_own_words_is_understood(name: str) -> None
     assert understand(reply, json.loads).failure == failure
 
 
+@pytest.mark.parametrize(
+    ("words", "failure"),
+    [
+        # Anthropic, Copilot, Moonshot, Zhipu, SiliconFlow, TGI, Groq, vLLM
+        ("input length and `max_tokens` exceed context limit: 9 + 2", "context-overflow"),
+        ("prompt token count of 9 exceeds the limit of 8", "context-overflow"),
+        ("Your request exceeded model token limit: 8", "context-overflow"),
+        ("Prompt 超长", "context-overflow"),
+        ("length of prompt_tokens (9) must be less than max_seq_len", "context-overflow"),
+        ("`inputs` must have less than 8 tokens", "context-overflow"),
+        ("Please reduce the length of the messages or completion.", "context-overflow"),
+        (
+            "'max_tokens' is too large: 4. The context length is 8, with 5 input tokens",
+            "context-overflow",
+        ),
+        ("max_tokens exceeds the limit of 8", "bad-request"),
+        # DashScope; Bedrock, Volcano, xAI
+        ("Requests rate limit exceeded", "rate-limited"),
+        ("Blocked by a guardrail policy", "refused"),
+        ("the input text may contain sensitive information", "refused"),
+        ("Content violates usage guidelines", "refused"),
+        ("Model names are case-sensitive", "bad-request"),
+    ],
+)
+def test_errors_of_other_providers_are_understood(words: str, failure: str) -> None:
+    body = json.dumps({"error": {"message": words}}).encode()
+    assert understand(ModelReply(400, body), str).failure == failure
+
+
 def test_an_answer_in_the_wrong_place_is_one() -> None:
     """Groq sends what it could not validate, vLLM puts an answer among the thoughts."""
     answer, prose = '{"verdict": "keep"}', 'Here it is: {"verdict": "keep"}'
@@ -252,10 +285,20 @@ def test_an_answer_in_the_wrong_place_is_one() -> None:
         assert understand(ModelReply(200, json.dumps(reply).encode()), str).answer == read
 
 
-def test_the_name_of_a_model_is_no_part_of_a_word() -> None:
-    told = b'{"error": {"message": "temperature is not supported by e"}}'
-    sent = {"model": "e", "temperature": 0}
-    assert unsupported(ModelReply(400, told), sent) == {"temperature"}
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ("temperature is not supported by e", "temperature"),  # which is no part of a word
+        ("`temperature` may only be set to 1 when thinking is enabled", "temperature"),
+        ("Guided decoding is disabled", "response_format"),
+        ("invalid JSON schema in format", "response_format"),
+        ("模型不支持 response_format 参数", "response_format"),
+    ],
+)
+def test_what_is_unsupported_is_named(told: str, named: str) -> None:
+    body = json.dumps({"error": {"message": told}}).encode()
+    sent = {"model": "e", "temperature": 0, "response_format": {}}
+    assert unsupported(ModelReply(400, body), sent) == {named}
 
 
 def test_a_text_that_a_provider_flags_stops_no_other(tmp_path: Path) -> None:

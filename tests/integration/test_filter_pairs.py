@@ -90,6 +90,32 @@ def test_a_pull_request_that_another_reverted_fixes_nothing(tmp_path: Path) -> N
     assert (1, 20) not in dropped(judge(workspace, "one-to-one"))
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_reverted"),
+    [
+        ({"body": "This reverts commit abc1234def, reversing changes\nmade to 0123456."}, True),
+        ({"body": "> reverts https://github.com/Octo/Gem/pull/11"}, True),
+        ({"title": 'Revert "Mend 11 (#11)"'}, True),
+        ({"title": 'Revert "Merge pull request #11 from carol/mend"'}, True),
+        ({"title": "Revert #11: it leaks"}, True),
+        ({"title": 'Revert "Mend 10 (#10)", see #11'}, False),
+        ({"body": "This reverts commit abc1234def", "base_ref": "1.x"}, False),
+        ({"body": "This partially reverts #11"}, False),
+        ({"body": "Reverts #11", "merged": False}, False),
+    ],
+)
+def test_reverts_are_named_by_number_or_commit(
+    tmp_path: Path, fields: dict[str, Any], is_reverted: bool
+) -> None:
+    mend = pull(11, merge_sha="abc1234def" + "0" * 30, base_ref="main")
+    entries = [issue(1), mend, pull(12, **{"base_ref": "main", **fields})]
+    again = [pull(n, body=f"Reverts #{n - 1}", base_ref="main") for n in (13, 14)]
+    pairs = [pair(1, 11)]
+    for number, more in enumerate(([], again[:1], again)):
+        verdicts = judge(build(tmp_path / str(number), [*entries, *more], pairs=pairs), "merged")
+        assert bool(dropped(verdicts)) == (is_reverted and number != 1)
+
+
 def test_issue_closed(tmp_path: Path) -> None:
     entries = [
         issue(1),

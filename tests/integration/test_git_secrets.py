@@ -153,6 +153,24 @@ def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
     assert len(message) < 500
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "ssh: connect to host h port 22: Connection refused",
+            "was cut (connect to host h port 22",
+        ),
+        ("kex_exchange_identification: Connection closed by remote host", "failed or was cut"),
+        ("git@h: Permission denied (password,publickey).", "does not let us in over ssh"),
+        ("remote: The project you were looking for could not be found", "that can be found"),
+    ],
+)
+def test_what_ssh_says_is_told(said: str, told: str) -> None:
+    """A last line that is always there says only that nothing was read."""
+    stderr = f"{said}\nfatal: Could not read from remote repository.\n".encode()
+    assert told in str(failure("git@h:o/n.git", stderr, 128))
+
+
 def test_settings_and_hooks_of_the_user_take_no_part(
     source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

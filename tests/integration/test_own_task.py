@@ -78,7 +78,7 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
     columns = (str(tmp_path / "reports.parquet"), "--text", "title", "--label")
     several = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "tags")
-    assert "tags holds lists, such as \"['ui', 'db']\"" in several.stderr
+    assert "tags holds lists or objects, such as \"['ui', 'db']\"" in several.stderr
     assert "multi-label" in several.stderr
     texts = (columns[0], "--text", "tags", "--label", "y")
     nested = say(tmp_path / "lab", "tasks", "add", "mine", *texts)
@@ -92,15 +92,25 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     assert orjson.loads(again.stdout)["unlabeled"] == 10
 
 
-def test_a_minus_is_part_of_a_number_and_a_zero_behind_the_point_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kinds", "doubt"),
+    [
+        # A minus is part of a number, and a zero behind the point is not.
+        (("-1", "1", "1.0"), "'1.0' may be the same label as '1'"),
+        (("gr\u00fcn", "rot", "gru\u0308n"), "'gru\u0308n' may be the same label as 'gr\u00fcn'"),
+        (("bug", "other", "bug\u200b"), "'bug⟨U+200B⟩' may be the same label as 'bug'"),
+    ],
+)
+def test_labels_that_are_written_in_two_ways_are_told(
+    tmp_path: Path, kinds: tuple[str, str, str], doubt: str
+) -> None:
     table = tmp_path / "reports.csv"
-    kinds = ("-1", "1", "1.0")
     rows = [f"text {at},{kinds[at % 3]}" for at in range(30)]
     table.write_text("\n".join(["body,kind", *rows]), encoding="utf-8")
     columns = (str(table), "--text", "body", "--label", "kind", "--json")
     made = orjson.loads(say(tmp_path / "lab", "tasks", "add", "mine", *columns).stdout)
     told = [doubt["about"] for doubt in made["doubts"]]
-    assert told == ["'1.0' may be the same label as '1'"]
+    assert told == [doubt]
 
 
 @pytest.mark.parametrize("written", ["{},5", "1,2{:02}"])

@@ -34,6 +34,8 @@ BASE64 = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8aAbCdEfGhIjK"
 KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{BASE64}\n{BASE64}==\n-----END RSA PRIVATE KEY-----"
 HEX40 = "3f786850e387550fdab836ed7e6dc881de23001b"
 
+FEW_DIGITS = "kTzQwXbNvR7pLmJdFgHs"
+
 SECRETS = [
     ("github-token", GITHUB),
     ("github-token", GITHUB_FINE),
@@ -71,6 +73,10 @@ SECRETS = [
     ("service-token", "pplx-" + DRAWN),
     ("service-token", "sk-or-v1-" + HEX40 + HEX40[:24]),
     ("service-token", "xkeysib-" + HEX40 + HEX40[:24] + "-" + DRAWN[:16]),
+    *(("service-token", name + DRAWN[:40]) for name in ("figd_", "whsec_", "pcsk_", "CCIPAT_")),
+    *(("service-token", name + HEX40) for name in ("sbp_", "lsv2_pt_", "napi_", "sm_pat_")),
+    ("service-token", "LTAI" + FEW_DIGITS),
+    ("service-token", "hvs." + FEW_DIGITS),
     ("openai-key", "sk-" + HEX40[:32]),
     ("huggingface-token", "hf_" + DRAWN[:34]),
     ("private-key", KEY),
@@ -107,6 +113,11 @@ ENCODED = base64.b64encode(f"deploy:{LOGIN}".encode()).decode()
 REDACTED = {
     "SECRET:assigned": (
         f"API_KEY=«{HEX40}»",
+        f"api_key: «{FEW_DIGITS}»",
+        "api_key=«9a50f8a8e9bb8bdb5eba456bf92d5d98»",
+        f"APP_KEY=base64:«{DRAWN[:43]}=»",
+        f"secret_key_base: «{HEX40 * 3}»",
+        f"ALGOLIA_ADMIN_KEY=«{HEX40[:32]}»",
         f"SECRET_KEY = '«django-insecure-x8@#k2!9pq(w7e^r5t&{DRAWN[:30].lower()}»'",
         f'"client_secret": "«{DRAWN}»",',
         f"auth-token: «{DRAWN}».",
@@ -234,6 +245,8 @@ def test_a_key_leaves_its_lines() -> None:
         "Please login with your password here",
         "dapi_connection_settings_v2_x1",
         "token = get_token_from_environment(name)",
+        "api_key = sha256WithRSAEncryption; auth_key=EC2KeyPairIDForUSEast1",
+        "token = getUserById2ForPage10; app_secret: OAuth2TokenURLForV1",
         "api_key: ${{ secrets.MY_API_KEY_NUMBER_1 }}",
         f"--credential=/var/folders/ny/{DRAWN[:20]}/T/x",
         "secret_key=SECP256K1_CONTEXT_SIGN_FLAGS",

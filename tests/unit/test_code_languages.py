@@ -125,6 +125,7 @@ def test_parsers_load_only_when_they_are_needed() -> None:
         *("features/step_definitions/box.rb", "src/test_box.c", "src/test-box.c"),
         *("app/src/androidTestGplay/java/Base.java", "rules/box_test.bzl", "rules/box_tests.bzl"),
         *("test.js", "features/steps/box.py", "features/environment.py", "src/box.snap"),
+        "src/box/test/fixtures/a.ts",
     ],
 )
 def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:
@@ -176,6 +177,7 @@ def test_a_product_that_helps_testing_is_told_by_its_content() -> None:
     assert not is_test_file("numpy/testing/utils.py", client)
     assert is_test_file("src/testing/checks.rs", "mod t {\n  #[test]\n  fn adds() {}\n}")
     assert not is_test_file("src/testing/kit.ts", "export const kit = 1;\n")
-    assert is_test_file("src/testing/kit.ts", "describe('kit', () => {})\n")
+    for call in ("describe('kit', () => {})", "t.test('kit', t => {})", "tape('kit', t => {})"):
+        assert is_test_file("src/testing/kit.ts", f"{call}\n")
     assert is_test_file("src/BoxTest/Maps.cs", "class Maps\n{\n    [Fact]\n    void Is() {}\n}")
     assert not is_test_file("src/BoxTest/Kit.cs", "class Kit\n{\n    [Obsolete]\n}")

@@ -96,6 +96,17 @@ TAKEN: dict[str, tuple[dict[str, bytes | str], str, dict[str, bytes | str]]] = {
         "--- a/f.py\n+++ b/f.py\n@@ -1,4 +1,4 @@\n a = 'x\ry'\n one\n-two\n+TWO\n three\n",
         {"f.py": b"a = 'x\ry'\n" + CHANGED["f.py"]},
     ),
+    "blank lines at its end, taken off": (
+        {"f.py": b"one\ntwo\nthree\n\n\n"},
+        PLAIN.replace("-1,3 +1,3", "-1,5 +1,5").rstrip(),
+        {"f.py": b"one\nTWO\nthree\n\n\n"},
+    ),
+    "a signature of cgit": (
+        {"f.py": FILE},
+        f"{PLAIN}-- \ncgit v1.2.3\n",
+        {"f.py": CHANGED["f.py"]},
+    ),
+    "a signature of GitLab": ({"f.py": FILE}, f"{PLAIN}-- \nGitLab\n", {"f.py": CHANGED["f.py"]}),
     "two commits that change a file": (
         {"f.py": FILE},
         f"From 1 Mon\nSubject: a\n\n---\n f.py | 2 +-\n\n{PLAIN}-- \n2.39.5\n\nFrom 2 Mon\n\n"

@@ -28,6 +28,8 @@ JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_four" file="tests/test_a.py"><error/></testcase>
 <testcase classname="org.x.ReaderTest" name="reads"/>
 <testcase classname="tests.test_a" name="test_at[&lt;f at 0x7f00aa11bb22&gt;]"/>
+<testcase classname="org.x.ReaderTest" name="reads(org.x.Cart@1b6d3586, [I@4554617c)"/>
+<testcase classname="org.x.ReaderTest" name="reads joe@decade.org, v@20240101"/>
 </testsuite></testsuites>"""
 
 

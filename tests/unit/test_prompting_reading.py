@@ -77,6 +77,20 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("I do not know.", None),
+        ("No.", "no"),
+        ("Yes, it cannot be otherwise", "yes"),
+        ("no2", None),
+    ],
+)
+def test_a_label_of_two_letters_is_no_part_of_a_word(text: str, label: str | None) -> None:
+    labels = (Label("yes", "", "yes"), Label("no", "", "no"))
+    assert read("binary", text, labels=labels).value == label
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("5", 5.0),

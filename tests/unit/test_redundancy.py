@@ -33,6 +33,8 @@ from tests.filtering import LONG, REPO, build, dropped, issue, judge
         "Closing as a duplicate.",
         "Closing in favor of #2.",
         "Already answered in #2",
+        "This was already reported here: #2",
+        "Moved to #2",
         "Closing this as dupe, thanks",
         "It is not clear at first. This is a duplicate of #2.",
         "Closed #1 as a duplicate of #2",
@@ -50,6 +52,7 @@ def test_claims(text: str) -> None:
         "Is this a duplicate of #2?",
         "duplicate of https://github.com/octo/gem/issues/2#issuecomment-3?",
         "This looks like a duplicate of #2",
+        "I think this is a dup of #2",
     ],
 )
 def test_guesses(text: str) -> None:
@@ -70,6 +73,7 @@ def test_guesses(text: str) -> None:
         *("Duplicate key error in #2", "The same as before, see #2", "Not closing as a duplicate"),
         *("deduplicate #2", "The larger topic is tracked in #2", "Closing #15 in favor of #2"),
         "The reporter tried the same as I did in #2",
+        "The parser was moved to #2",
         "",
     ],
 )

@@ -205,19 +205,27 @@ ok 4 - a.js # time=1ms {
     1..1
     ok 1 - within
 }
+ok 5 - b.js # time=1ms
+  ---
+  exitCode: 0
+  ...
+{
+    ok 1 - within
+    1..1
+}
 # Subtest: bare
     ok 1 - without a plan
-ok 5 - bare
+ok 6 - bare
     # Subtest: old
     ok 1 - of an older Test::More
     1..1
-ok 6 - old
+ok 7 - old
     1..0 # SKIP why
-ok 7 # skip why
-not ok 8 - td # TODO later
-ok 9
+ok 8 # skip why
+not ok 9 - td # TODO later
+ok 10
 not ok - of #5 and #6
-1..10
+1..11
 """
 
 
@@ -231,13 +239,15 @@ def test_tap_has_subtests_diagnostics_and_what_tests_print() -> None:
         "outer": F,
         "a.js": P,
         "a.js > within": P,
+        "b.js": P,
+        "b.js > within": P,
         "old > of an older Test::More": P,
         "old": P,
         "bare > without a plan": P,
         "bare": P,
-        "test 7": S,
+        "test 8": S,
         "td": S,
-        "test 9": P,
+        "test 10": P,
         "of #5 and #6": F,
     }
 
@@ -394,6 +404,19 @@ def test_reports_of_junit_one_behind_the_other_are_all_read() -> None:
         for name in "ab"
     ]
     assert read_report("".join(reports).encode(), "junit") == {"a": P, "b": P}
+
+
+@pytest.mark.parametrize(
+    ("counts", "case"),
+    [
+        ('tests="7" failures="6"', "<failure/>" + "<rerunFailure/>" * 5),  # Surefire
+        ('tests="3" errors="1"', "<flakyError/>"),
+        ('tests="2" failures="1" errors="1"', "<failure/>"),  # Web Test Runner
+    ],
+)
+def test_runs_of_one_test_may_count_as_tests_and_failures(counts: str, case: str) -> None:
+    report = f'<testsuite {counts}><testcase name="a"/><testcase name="b.">{case}</testcase>'
+    assert read_report(f"{report}</testsuite>".encode(), "junit") == {"a": P, "b.": F}
 
 
 def test_failures_of_a_test_that_was_run_again_are_counted_one_by_one() -> None:

@@ -119,6 +119,15 @@ def test_predictions_have_the_scores_of_runs(
             assert result.metric == expected.name
 
 
+def test_one_label_may_stand_alone_or_in_a_list(tmp_path: Path) -> None:
+    rows = answered([["x"], ["y", "x"]] * 6, bare=["x", ["x", "y"]] * 6, none=["y", ""] * 6)
+    assert means(compared(tmp_path / "many.json", rows)) == {"bare": 1.0, "none": 0.0}
+    rows = answered(["x", "y"] * 6, listed=[["x"], ["y"]] * 6, several=[["x", "y"], "y"] * 6)
+    assert means(compared(tmp_path / "one.json", rows, "accuracy")) == {
+        "listed": 1.0, "several": 0.5
+    }  # fmt: skip
+
+
 def test_a_project_is_scored_on_its_own_labels(tmp_path: Path) -> None:
     rows = []
     for project, names in (("p", ("bug", "docs")), ("q", ("docs", "ui"))):
@@ -204,6 +213,9 @@ def test_only_scores_of_a_known_scale_are_about_equal(tmp_path: Path) -> None:
     on_tasks = compared(tmp_path / "z.json", percent).new_tasks
     assert on_tasks is not None
     assert on_tasks.test.rope is None
+    with pytest.raises(EvaluationError, match="Give shares alone, not percent, or name the metric"):
+        compared(tmp_path / "p.json", plain(a=0.85, b=87))
+    assert compared(tmp_path / "p.json", plain(a=0.85, b=87), "bleu").metric == "bleu"
 
 
 @pytest.mark.parametrize(

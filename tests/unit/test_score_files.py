@@ -185,6 +185,7 @@ def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
         ("model;task;score\na;t;0,81\n", "Row 2 .* has '0,81' as its score. Write .* with a point"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* repeats the .*, fold, seed of another"),
+        ("model,task,metric,score\na,t,f1,0.5\na,t,auc,0.6\n", "Keep the rows of one metric"),
         (
             "model,task,id,truth,answer\na,t,1,x,x\na,t,1,x,y\n",
             "Row 3 .* repeats the .*, seed, id of another",

@@ -81,6 +81,8 @@ def test_what_excel_calls_unicode_text_is_read(tmp_path: Path, encoding: str) ->
     path = tmp_path / "toy.csv"
     path.write_bytes("\ufeffkind\ttitle\r\nB\thé\n".encode(encoding))
     assert list(table_rows(path)) == [{"kind": "B", "title": "hé"}]
+    path.write_text("\ufeff\ufeffkind,title\nB,hé\n")  # marked twice
+    assert list(table_rows(path)) == [{"kind": "B", "title": "hé"}]
 
 
 @pytest.mark.parametrize("rows", ['"a" b\t1\nc\t2\n', 'a\t1\n"b\t2\nc\t3\n'])

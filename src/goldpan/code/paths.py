@@ -88,7 +88,9 @@ _FOLDER = re.compile(
     re.I,
 )
 _PLURAL_OR_TOP = re.compile(
-    rf"(?:^|/)(?:{_MANY})/|^(?:(?:packages|crates|apps|libs)/[^/]+/)?(?:test|spec)/", re.I
+    rf"(?:^|/)(?:{_MANY})/|^(?:(?:packages|crates|apps|libs)/[^/]+/)?(?:test|spec)/"
+    r"|(?:^|/)(?:test|spec)/(?:.*/)?fixtures/",
+    re.I,
 )
 # A page on tests, or the specification of a format.
 _DOCUMENTED = re.compile(r"(?:^|/)(?:docs?|documentation)/.*\.(?:md|mdx|rst|adoc|html)$", re.I)
@@ -106,7 +108,11 @@ _DEFINES = {
     ".c": re.compile(r"^[ \t]*(?:TEST|START_TEST|static\s+void\s+test_?\w*)\s*\(", re.M),
     ".cpp": re.compile(r"^[ \t]*(?:TEST(?:_[FP])?|TEST_CASE|BOOST_AUTO_TEST_CASE)\s*\(", re.M),
 }
-_SCRIPT = re.compile(r"^[ \t]*(?:describe|it|test|suite)(?:\.\w+)*\s*\(", re.M)
+_SCRIPT = re.compile(  # also of tap, tape, QUnit and Deno
+    r"^[ \t]*(?:(?:await[ ])?(?:t|tap|QUnit|Deno)\.)?(?:describe|it|test|suite)(?:\.\w+)*\s*\("
+    r"|^[ \t]*(?:tape|t\.(?:plan|equal|same|strictSame|match|ok|throws|end))\s*\(",
+    re.M,
+)
 _SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _LONGEST = 2_000_000  # characters of a file that are looked at
 

@@ -308,7 +308,7 @@ def _column_names(written: Iterable[Any], path: Path) -> list[str]:
 
     Raises `DatasetError` for a name that stands twice: nobody can tell which column is meant.
     """
-    names = ["" if name is None else str(name).strip() for name in written]
+    names = ["" if name is None else str(name).strip("\ufeff").strip() for name in written]
     if twice := next((name for name in names if name and names.count(name) > 1), None):
         raise DatasetError(
             f"{path} has two columns called {twice[:80]!r}", "Rename one, or take it out"

@@ -22,7 +22,8 @@ from goldpan.execution.tap import read_tap
 
 ReportFormat = Literal["junit", "go-json", "jest-json", "libtest", "tap"]
 _MOST_BYTES = 256 << 20
-_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b|(?<=[\w$;])@(?=[a-f]*\d)[0-9a-f]{6,8}(?![\w.-])")
+"""Also as Java writes an object without a text: `Cart@1b6d3586`."""
 _TESTBED = re.compile(r"(?<![\w./-])/(?:[^/\s]{1,255}/){0,40}?testbed/")
 _HOOK = re.compile(r'[. ]"(?:before|after) (?:all|each)" hook\b.*', re.S)
 _LINE = re.compile(r" ?\(line (\d+)\)|\[line:(\d+)\]|\bline:(\d+),column:\d+")

@@ -72,6 +72,8 @@ def read_tap(content: bytes) -> Iterator[Case]:
             stream.cases.append((name, outcome))
             if match[5]:
                 opened[depth] = name
+        elif line.strip() == "{" and streams.get(len(line) - 1, _Stream()).cases:
+            opened[len(line) - 1] = streams[len(line) - 1].cases[-1][0]  # behind diagnostics
         elif line.strip() == "}" and len(line) - 1 in opened:
             is_whole &= _adopt(streams, len(line) - 1, opened.pop(len(line) - 1))
         elif match := _BEGUN.match(line):

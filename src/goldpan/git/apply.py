@@ -43,7 +43,7 @@ _MODE = re.compile(
     rb"^(?:(?:new|old|deleted)(?: file)? mode|index [0-9a-f]+\.\.[0-9a-f]+) (\d+)", re.M
 )
 _LIST_ITEM = re.compile(rb"[-+] \S|-+\s*$")
-_AFTER_SIGNATURE = re.compile(rb"\d+\.\d|From |\s*$")
+_AFTER_SIGNATURE = re.compile(rb"(?:cgit v?)?\d+\.\d|GitLab$|From |\s*$")
 _ANEW = "Make the diff again from the file as it is"
 
 

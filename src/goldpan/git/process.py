@@ -25,7 +25,7 @@ from goldpan.core.settings.file import read_toml
 
 _LONGEST = 200
 _AGAIN = "Run the same command again: finished work is kept"
-_BLAME = re.compile(r"(?:fatal|error|ERROR): *")
+_BLAME = re.compile(r"(?:fatal|error|ERROR|ssh): *")
 
 
 def failure(subject: str, complaint: bytes, code: int, kind: str = "") -> GitError:

@@ -14,7 +14,7 @@ from typing import Any
 
 from chompjs import parse_js_objects
 
-READING = 5
+READING = 6
 """Raised where a stored reply is read otherwise than before."""
 
 _NAME = (

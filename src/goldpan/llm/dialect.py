@@ -19,14 +19,15 @@ _NAMES: Mapping[str, str] = {
     "temperature": r"\btemperature\b",
     "seed": r"\bseed\b",
     SCHEMA: r"response[ _-]?(?:format|schema|json)|json[ _-]?(?:schema|mode|output)|structured out"
-    r"|\bgrammar\b|additionalproperties",
+    r"|\bgrammar\b|additionalproperties|guided decoding",
     **{name: rf"\b{name}\b" for name in LIMITS},
 }
 _REFUSED = re.compile(
     r"unsupported|(?:\bnot?|n't|cannot|never)\s(?:\w+\s){0,2}?(?:support|permitted|allowed|accept"
     r"|available|recognized|implemented|enabled)|only\s(?:the\s)?default|only\s[\d.]+\s(?:is|are)\b"
     r"|unrecognized|unknown|unexpected|unavailable|deprecated|forbidden|cannot find field"
-    r"|failed to parse grammar|incompatible",
+    r"|failed to parse grammar|incompatible|disabled|(?:may|can)\sonly\sbe|invalid\sjson\sschema"
+    r"|conversion\sfailed|不支持",
     re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"(?<=[.;!])\s+|\n")

@@ -74,16 +74,26 @@ FINAL: frozenset[str] = frozenset(("refused", "truncated", "malformed", "context
 """Failures that asking the same again would repeat, and pay for again."""
 
 _OVERFLOW = re.compile(
-    r"context[ _](?:length|size|window)|exceed_context|(?:prompt|input) is too long"
-    r"|maximum (?:context|model length|prompt length|number of tokens)|too many (?:input )?tokens"
-    r"|string_above_max_length|`inputs` tokens|range of input length|input length .{0,40}exceeds",
+    r"context[ _](?:length|size|window|limit)|exceed_context|string_above_max_length"
+    r"|(?:prompt|input)s?\b[^.;]{0,60}?(?:too long|too many|exceed|longer than)"
+    r"|maximum (?:context|model length|prompt length|number of tokens|supported sequence)"
+    r"|too many (?:input )?tokens|(?<!max_)tokens? (?:count )?exceed|exceed\w* .{0,20}token limit"
+    r"|max(?:_seq_len| message tokens)|reduce the length|`inputs` (?:tokens|must)"
+    r"|range of input length|超长|超过.{0,6}(?:长度|上限)|上下文长度",
     re.I,
 )
-_TOO_MANY = re.compile(r"max_(?:completion_)?tokens\W{1,3}(?:is too large|must be)")
+_TOO_MANY = re.compile(
+    r"max_(?:completion_)?tokens\W{1,3}(?:is too large|must be)(?!.*input tokens)", re.S
+)
 """How they say that an answer may not be that long, whatever the texts are."""
+_SLOW_DOWN = re.compile(
+    r"throttl|rate[ _]?limit|limit_requests|too many requests|quota exceeded|请求频率|限流", re.I
+)
+"""How some say, with another status than 429, that they are asked too much."""
 _FLAGGED = re.compile(
-    r"content[ _]?(?:filter|policy|exists risk|management policy)|data_?inspection"
-    r"|(?:prompt|input)(?: was)? flagged|inappropriate content|responsibleai|敏感内容",
+    r"content[ _]?(?:filter|policy|exists risk|management policy)|data_?inspection|high risk"
+    r"|(?:prompt|input|request)(?: was| has been)? flagged|inappropriate content|responsible ?ai"
+    r"|sensitive ?(?:content|information|words)|new_sensitive|guardrail|violates usage|敏感内容",
     re.I,
 )
 """How providers say that a text does not pass their filter."""
@@ -245,7 +255,7 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _FILTERED = re.compile(
-    r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive|spii"
+    r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive|spii|toxic|guardrail"
 )
 _TOO_LONG = (
     "length",
@@ -287,13 +297,15 @@ def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[A
 def _failure(status: int, words: str) -> Failure:
     if status == 429:
         return "rate-limited"
+    if 400 <= status < 413 and _SLOW_DOWN.search(words):
+        return "rate-limited"
     if status == 413 or (_OVERFLOW.search(words) and not _TOO_MANY.search(words)):
         return "context-overflow"
     if _FLAGGED.search(words):
         return "refused"
     if "model produced output" in words:  # as llama.cpp calls a reply that breaks the form
         return "malformed"
-    if (status >= 500 and status != 501) or status in (408, 409):
+    if (status >= 500 and status != 501) or status in (408, 409, 424, 425, 499):
         return "server-error"
     return "bad-request"
 

@@ -10,12 +10,14 @@ from detect_secrets.filters.heuristic import is_sequential_string, is_templated_
 from detect_secrets.plugins.high_entropy_strings import Base64HighEntropyString
 from detect_secrets.plugins.jwt import JwtTokenDetector
 
-_LEAST_ENTROPY = 3.4  # bits a character; 16 different ones have 4
+_LEAST_ENTROPY = 3.2  # bits a character; 32 random hexadecimal digits have 3.7
 _FEWEST_CHARACTERS = 6  # different ones, among the last 16
 _SHORTEST_PASSWORD = 6
 _FEWEST_IN_PASSWORD = 3  # different characters
 _ENTROPY = Base64HighEntropyString()
 _CHANGES = re.compile(r"(?:[0-9]++[A-Za-z+/_=-]++){3}|(?:[A-Za-z+/_=-]++[0-9]++){3}")
+_WORDS = re.compile(r"[A-Z]?[a-z]{2,}")
+_LARGEST_SHARE_OF_WORDS = 0.6
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
 _FILE = re.compile(r"[~.]{0,2}/(?:[^/]+/){2}")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40}")
@@ -48,13 +50,21 @@ def is_real(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a value looks random: digits and letters alternate often."""
+    """Return whether a value looks random: digits and letters alternate often, or both cases."""
     return (
-        _CHANGES.search(value) is not None
+        (_CHANGES.search(value) is not None or _is_scrambled(value))
         and not _FILE.match(value)
         and _ENTROPY.calculate_shannon_entropy(value) >= _LEAST_ENTROPY
         and is_real(value)
     )
+
+
+def _is_scrambled(value: str) -> bool:
+    """Return whether digits and letters of both cases make no words, as they do in names."""
+    in_words = sum(map(len, _WORDS.findall(value)))
+    has_digits = any(map(str.isdigit, value))
+    is_mixed_case = min(sum(map(str.isupper, value)), sum(map(str.islower, value))) > 1
+    return has_digits and is_mixed_case and in_words < _LARGEST_SHARE_OF_WORDS * len(value)
 
 
 def is_random_but_hex(value: str) -> bool:

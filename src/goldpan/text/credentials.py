@@ -64,12 +64,12 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
-_QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
+_QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?(?:base64:)?" + _VALUE
 _DJANGO_VALUE = r"[ \t]{0,3}[\"']([a-z0-9!@#$%^&*(_=+)-]{50,66})[\"']"
 _ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
 _SERVICE = (
-    r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
-    r"|passw(?:or)?d|passphrase|credential|token)"
+    r"(?i:(?:api|access|admin|auth|app|bot|deploy|client|service|account)[ _-]?"
+    r"(?:key|token|secret)|passw(?:or)?d|passphrase|credential|token|secret_key_base)"
 )
 _SIGNING = (
     r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
@@ -77,18 +77,24 @@ _SIGNING = (
 # Prefixes by which services let their tokens be found: those of gitleaks' rules and of GitHub's
 # scanning for which detect-secrets has no plugin.
 _PREFIXES = (
-    *("AKCp", "AQVN", "ATATT3", "ATCTT3", "atlasv1.", "CLOJARS_", "ops_eyJ", "dapi", "dckr_oat_"),
-    *("dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "dt0c01.", "duffel_live_", "duffel_test_"),
-    *("EZAK", "EZTK", "fio-u-", "FLWSECK", "fm1a_", "fm1r_", "fm2_", "fo1_", "glc_", "glsa_"),
-    *("GOCSPX-", "gsk_", "HRKU-AA", "hvb.", "hvs.", "ico-", "lin_api_", "LTAI", "NRAK-", "NRII-"),
-    *("NRJS-", "ntn_", "nvapi-", "PMAK-", "pnu_", "pplx-", "pscale_oauth_", "pscale_pw_"),
-    *("pscale_tkn_", "pul-", "r8_", "rdme_", "rk_test_", "rubygems_", "sgp_", "sha256~"),
-    *("shippo_live_", "shippo_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk-or-v1-"),
-    *("sk.eyJ", "sk_test_", "sntrys_", "sntryu_", "sq0atp-", "sqp_", "squ_", "tfp_", "tgp_v1_"),
-    *("xai-", "xapp-", "xkeysib-", "xsmtpsib-", "ya29."),
+    *("ABSK", "AKCp", "AKID", "api_org_", "AQVN", "ATATT3", "ATBB", "ATCTT3", "atlasv1."),
+    *("CCIPAT_", "CFPAT-", "CLOJARS_", "cmVmd", "csk-", "dapi", "dckr_oat_", "dckr_pat_"),
+    *("doo_v1_", "dop_v1_", "dor_v1_", "dp.pt.", "dt0c01.", "duffel_live_", "duffel_test_", "EZAK"),
+    *("EZTK", "figd_", "fio-u-", "FLWSECK", "fm1a_", "fm1r_", "fm2_", "fo1_", "glc_", "glsa_"),
+    *("GOCSPX-", "gsk_", "HRKU-AA", "hvb.", "hvs.", "ico-", "IGQV", "jina_", "lin_api_"),
+    *("lsv2_pt_", "lsv2_sk_", "LTAI", "napi_", "nfp_", "NRAK-", "NRII-", "NRJS-", "ntn_", "nvapi-"),
+    *("ops_eyJ", "oy2", "p8e-", "pcsk_", "phx_", "PMAK-", "pnu_", "pplx-", "pscale_oauth_"),
+    *("pscale_pw_", "pscale_tkn_", "pul-", "r8_", "rdme_", "rk_test_", "rubygems_", "sbp_", "sgp_"),
+    *("sha256~", "shippo_live_", "shippo_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk-lf-"),
+    *("sk-or-v1-", "sk.eyJ", "sk_test_", "sm_aat_", "sm_pat_", "sm_sat_", "sntrys_", "sntryu_"),
+    *("sq0atp-", "sqp_", "squ_", "tfp_", "tgp_v1_", "tk-us-", "tvly-", "whsec_", "xai-", "xapp-"),
+    *("xkeysib-", "xsmtpsib-", "ya29."),
 )
-# Keys of Firebase and of Braintree begin with some of their own characters.
-_KEYED = (r"AAAA[A-Za-z0-9_-]{7}:APA91", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$")
+# Keys of Firebase, Braintree, Airtable and Facebook begin with some of their own characters.
+_KEYED = (
+    *(r"AAAA[A-Za-z0-9_-]{7}:APA91", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$"),
+    *(r"pat[A-Za-z0-9]{14}\.[0-9a-f]{44}", "EAA[CM][A-Za-z0-9]{80}"),
+)
 _PREFIX = "|".join((*map(re.escape, _PREFIXES), *_KEYED))
 _WEBHOOK = (
     r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/|\.webhook\.office\.com/webhookb2/"
@@ -191,7 +197,7 @@ _FORMATS = (
         _PREFIX,
         _patterns(rf"(?:{_PREFIX})[A-Za-z0-9_.=-]{{20,}}"),
         is_random,
-        words=(*(prefix.lower() for prefix in _PREFIXES), "apa91", "access_token$"),
+        words=(*map(str.lower, _PREFIXES), "apa91", "access_token$", "airtable", "eaac", "eaam"),
     ),
     _Format(
         "service-token",

@@ -36,7 +36,10 @@ from goldpan.git.trees import SYMLINK
 _DIFF = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ )", re.M)
 _COLORED = re.compile(r"^\x1b\[[\d;]*m(?:diff --git |--- )", re.M)
 _COLOR = re.compile(r"\x1b\[[\d;]*[mK]")
-_CONTEXT = re.compile(r"^(?: |\r?$)", re.M)
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@", re.M)
+_AROUND = re.compile(r"^(?: |\r?$)", re.M)
+_CONTEXT = 3
+"""Lines around a change that git diff writes."""
 _ENDS = {"crlf": "\r\n", "cr": "\r"}
 _MARK = "\ufeff"
 """The byte-order mark, which some diffs of a file have and some have not."""
@@ -57,7 +60,19 @@ def as_diff(patch: str, *options: str) -> Diff:
     text = _plain(patch if patch.endswith("\n") else f"{patch}\n")
     if all(line.endswith("\r") for line in text.split("\n")[:-1]):
         text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
-    return read_diff(text.encode("utf-8", "surrogateescape"), *options)
+    return read_diff(_with_last_blanks(text).encode("utf-8", "surrogateescape"), *options)
+
+
+def _with_last_blanks(text: str) -> str:
+    """Return a diff with the blank lines of its last hunk that stripping its end took off."""
+    heads = [*_HUNK.finditer(text)]
+    if not heads:
+        return text
+    marks = [line[:1] for line in text[heads[-1].end() :].split("\n")[1:-1]]
+    old, new = (int(count or 1) for count in heads[-1].groups())
+    lost = old - sum(mark not in ("+", "\\") for mark in marks)
+    lost_after = new - sum(mark not in ("-", "\\") for mark in marks)
+    return text + " \n" * lost if 0 < lost == lost_after <= _CONTEXT else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ def change_files(
             raise MalformedError(error.problem, error.remedy) from None
         kind = NoMatchError if error.unfit else FileError
         remedy = error.remedy
-        if error.unfit and not _CONTEXT.search(patch.rstrip("\r\n")):
+        if error.unfit and not _AROUND.search(patch.rstrip("\r\n")):
             remedy = "Its hunks have no lines of context: make it with git diff -U3"
         raise kind(error.problem, remedy) from None
 

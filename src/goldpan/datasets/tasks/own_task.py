@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+from unicodedata import normalize
 
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
@@ -95,6 +96,7 @@ def _number_the_rows(counts: Counter[str]) -> bool:
 
 def _folded(label: str) -> str:
     """Return a label without what people write now one way and now the other, such as case."""
+    label = re.sub("[\u200b-\u200f\u2060\ufeff\xad]", "", normalize("NFKC", label))
     return re.sub(r"(?<=[\w\s])[-_]|\s", "", label.casefold()).removesuffix(".0")
 
 
@@ -217,10 +219,10 @@ def _label_problems(values: Counter[str], kind: TaskType, label: str) -> Iterato
         yield f"all rows have the same {label}"
     elif _number_the_rows(values):
         yield f"{label} numbers the rows, {min(values, key=int)} to {max(values, key=int)}"
-    elif lists := [value for value in values if value.startswith(("['", '["'))]:
+    elif nested := [value for value in values if re.match(r"[\[{]['\"{]", value)]:
         yield (
-            f"{label} holds lists, such as {lists[0][:40]!r}: several labels a row need a task's "
-            'file with type = "multi-label"'
+            f"{label} holds lists or objects, such as {nested[0][:40]!r}: several labels a row "
+            'need a task\'s file with type = "multi-label"'
         )
     elif kind == "multi-class" and _type([v.replace(",", "") for v in values]) == "regression":
         number = next(value for value in values if "," in value)

@@ -227,10 +227,13 @@ def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any
                 "Name a metric of labels or texts, or correct the row",
             )
         return None
+    if task.type in CLASSIFICATION:
+        given = sorted(_labels(value))
+        if task.type == "multi-label":
+            return given if given or isinstance(value, tuple) else None
+        return given[0] if len(given) == 1 else None
     if isinstance(value, tuple) != (task.type in _TYPES[True]):
         return None
-    if task.type in CLASSIFICATION:
-        return sorted(_labels(value)) if isinstance(value, tuple) else value.strip() or None
     return value if isinstance(value, tuple) else value or None
 
 

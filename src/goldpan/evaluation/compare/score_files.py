@@ -123,7 +123,9 @@ def read_scores(path: Path) -> ScoreFile:
         if name in (own := content.setdefault(key, {})):
             raise EvaluationError(
                 f"{place} repeats the {', '.join(_TELLING)}{_MORE[layout]} of another",
-                "Keep one of them, or tell them apart by the column seed or fold",
+                "Keep the rows of one metric"
+                if "metric" in columns
+                else "Keep one of them, or tell them apart by the column seed or fold",
             )
         own[name] = value
         if isinstance(value, Confusion) and not value.size:
@@ -157,7 +159,19 @@ def _words(metric: str) -> set[str]:
 
 
 def check_range(file: ScoreFile, metric: str) -> None:
-    """Raise `EvaluationError` for a score that no metric of that name can have."""
+    """Raise `EvaluationError` for a score that no metric of that name can have.
+
+    Without a name, it is so where on each data set one model has shares and another percentages.
+    """
+    scales: dict[str, set[bool]] = {}
+    for key, score in file.scores.items():
+        if 0 < score <= 100:
+            scales.setdefault(key.dataset, set()).add(score > 1)
+    if not metric and scales and all(len(scale) > 1 for scale in scales.values()):
+        raise EvaluationError(
+            f"{file.path} has scores below 1 beside others up to 100 on each data set",
+            "Give shares alone, not percent, or name the metric that has such scores",
+        )
     words = _words(metric)
     if metric.startswith("-") or not words & (_SHARES | _CORRELATIONS):
         return

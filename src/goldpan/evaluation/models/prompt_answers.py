@@ -94,14 +94,19 @@ def read_answer(
     return Read(value, "no-json" if structured else "")
 
 
-def find_labels(texts: Sequence[str], reply: str) -> list[str]:
-    """Return all of the texts that a reply holds, longer ones first, each part read once."""
+def find_labels(texts: Sequence[str], reply: str, *, within: bool = False) -> list[str]:
+    """Return all of the texts that a reply holds, longer ones first, each part read once.
+
+    One of two letters is a word, unlike "no" in "note", but for `within`.
+    """
     folded = reply.casefold()
     labels = []
     for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
-        if text.casefold() in folded:
-            labels.append(text)
-            folded = folded.replace(text.casefold(), "\0")
+        label = re.escape(text.casefold())
+        if len(text) < 3 and not within:
+            label = rf"(?<![a-z0-9]){label}(?![a-z0-9])"
+        folded, count = re.subn(label, "\0", folded)
+        labels += [text] if count else []
     return labels
 
 
@@ -181,7 +186,7 @@ def _label(wording: Wording, value: object) -> str | None:
 def _of_words(wording: Wording, shown: PromptRow, text: str, *, longest: bool = False) -> Answer:
     match wording.task.type:
         case "binary" | "multi-class":
-            found = find_labels(tuple(wording.names), text)
+            found = find_labels(tuple(wording.names), text, within=longest)
             return wording.names[found[0]] if len(found) == 1 or (found and longest) else None
         case "regression":
             plain = _THOUSANDS.sub(lambda number: re.sub(r"\D", "", number[0]), text)

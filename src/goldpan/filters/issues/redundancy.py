@@ -22,7 +22,7 @@ from goldpan.text.markdown import OBJECT, MarkdownBlock, blocks, paragraphs
 CANDIDATE = (
     r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"
     r"|already (?:been )?(?:reported|tracked|filed|covered|raised|answered|explained|asked)\b"
-    r"|\b(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)\b|\bin favou?r of\b)"
+    r"|\b(?:superseded|subsumed|tracked|continued|moved) (?:by|in|under|at|to)\b|\bin favou?r of\b)"
     r".{0,100}(?:#[1-9]|/(?:issues|pulls?)/[1-9]|gh-[1-9])"
     r"|\b(?:clos|mark)(?:ed?|ing)\b.{0,60}\bas (?:an? )?(?:exact )?dup|^\s*[\[(]\s*dup"
 )
@@ -32,14 +32,15 @@ CANDIDATE = (
 _KEYWORD = re.compile(
     r"\b(?:dup(?:e|licate)?[sd]?(?: of| to)?"
     r"|(?:same|identical) (?:(?:issue|bug|problem|thing|error|report) )?(?:as|to)"
-    r"|already (?:been )?(?:reported|tracked|filed|covered|raised)(?: (?:in|by|as|at|under))?)\b",
+    r"|already (?:been )?(?:reported|tracked|filed|covered|raised)"
+    r"(?: (?:in|by|as|at|under|here))?)\b",
     re.I,
 )
 # Each says so of another issue only: what supersedes or covers it may be a pull request that fixes.
 _MOVED = re.compile(
     r"(?:(?:\A|(?<=[.!?] )|\b(?:this|it|that|which|issue|bug|thread)"
     r"(?: (?:is|was|has|been|being|will|be|now|already|also))* )"
-    r"(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)"
+    r"(?:superseded|subsumed|tracked|continued|moved) (?:by|in|under|at|to)"
     r"|\balready (?:been )?(?:answered|explained|asked)(?: (?:in|by|under|at|here))?"
     r"|\bclos(?:e|ed|ing)(?: [a-z]+){0,3} in favou?r of)\b",
     re.I,
@@ -55,7 +56,7 @@ _CLAUSE_END = re.compile(r"[.!?;\n](?=\s|\Z)|\b(?:but|because|since|so)\b|\bno[,
 _NEGATION = re.compile(r"\b(?:not|no|never|nor|neither|without|isnt|wasnt)\b|n['’]t\b", re.I)
 _GUESS = re.compile(
     r"\b(?:may(?:be)?|might|could|would|can|possibl[ey]|perhaps|probab(?:ly|le)|potential(?:ly)?"
-    r"|likely|seems?|looks?|appears?|suspect|guess|if|whether|similar|almost|nearly"
+    r"|likely|seems?|looks?|appears?|suspect|guess|think|believe|assume|if|whether|similar|almost|nearly"
     r"|partial(?:ly)?|unsure|unclear)\b",
     re.I,
 )
@@ -276,6 +277,7 @@ REDUNDANCY = Criterion(
     settings=RedundancySettings,
     judge=_judge,
     uses=("bots",),
+    version=2,
 )
 
 

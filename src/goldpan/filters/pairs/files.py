@@ -115,7 +115,7 @@ SUFFIX = Criterion(
     source="FAUN-Eval, section 3.3.2, Suffix Detection",
     settings=SuffixSettings,
     judge=_judge,
-    version=2,
+    version=3,
 )
 
 
@@ -246,5 +246,5 @@ TESTS_AND_CODE = Criterion(
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
     settings=TestsAndCodeSettings,
     judge=_judge_tests,
-    version=3,
+    version=4,
 )

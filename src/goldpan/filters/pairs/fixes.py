@@ -93,7 +93,7 @@ class OneToOneSettings:
 
 _COPIES = r"(?im)\bback-?port|\bcherry[- ]?pick|^mergify/bp/"
 _PARTNERS = f"""
-WITH {_CLAIMS}, {TAKEN_IN}, {REVERTED}, copies AS (
+WITH RECURSIVE {_CLAIMS}, {TAKEN_IN}, {REVERTED}, copies AS (
   SELECT number FROM pulls
   WHERE regexp_matches(concat_ws(chr(10), title, body, head_ref), '{_COPIES}')
   UNION SELECT number FROM commits WHERE message LIKE '%(cherry picked from commit %'
@@ -154,5 +154,5 @@ ONE_TO_ONE = Criterion(
     source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
     settings=OneToOneSettings,
     judge=_judge,
-    version=4,
+    version=5,
 )

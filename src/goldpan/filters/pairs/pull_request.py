@@ -6,23 +6,41 @@ from dataclasses import dataclass
 
 from goldpan.filters.criterion import Criterion, NoSettings, query_judge
 
-REVERTED = r"""
-reverts AS (
-  SELECT number, found.undone AS undone
-  FROM (SELECT *, regexp_extract(body, '(?im)^reverts ([\w.-]+/[\w.-]+)?#(\d{1,9})\b',
-                                 ['place', 'undone']) AS found FROM pulls WHERE merged)
-  WHERE found.undone <> '' AND lower(found.place) IN ('', lower(repo))
-), reverted AS (
-  SELECT CAST(undone AS BIGINT) AS number, min(number) AS by_pull FROM reverts
-  WHERE number NOT IN (SELECT CAST(undone AS BIGINT) FROM reverts)
-  GROUP BY ALL
+_IN_BODY = r"(?im)^[\s>*_-]{0,9}(?:this )?reverts:? (?:pr |pull request )?(?:https?://[^\s/]+/)?"
+_IN_BODY += r"([\w.-]+/[\w.-]+)?(?:#|/pull/)(\d{1,9})\b"
+_IN_TITLE = (
+    r"(?i)^\W{0,9}revert(?:s|ed|ing)?:?\s(?:.*(?:\(|merge pull request )|pr |pull request )?"
 )
-"""
-"""The query's part that gives each pull request that another reverted, in the words of GitHub's
-button, unless that was reverted too."""
+_IN_TITLE += r"#(\d{1,9})(?:(?: from |:).*|\W*)$"
+REVERTED = rf"""
+hints AS (
+  SELECT number, base_ref, unnest(list_concat(
+    [regexp_extract(title, '{_IN_TITLE}', 1),
+     CASE WHEN lower(said.place) IN ('', lower(repo)) THEN said.undone END],
+    regexp_extract_all(lower(body), 'this reverts commit ([0-9a-f]{{7,40}})\b', 1))) AS hint
+  FROM (SELECT *, regexp_extract(body, '{_IN_BODY}', ['place', 'undone']) AS said FROM pulls)
+  WHERE merged
+), reverts AS (
+  SELECT h.number, u.number AS undone FROM hints h JOIN pulls u
+    ON h.hint = CAST(u.number AS VARCHAR) AND u.base_ref IS NOT DISTINCT FROM h.base_ref
+  UNION
+  SELECT h.number, u.number FROM hints h JOIN pulls u
+    ON left(h.hint, 7) = left(u.merge_sha, 7) AND starts_with(u.merge_sha, h.hint)
+    AND u.base_ref IS NOT DISTINCT FROM h.base_ref
+), chain AS (
+  SELECT undone AS first, number, 1 AS n FROM reverts
+  UNION ALL SELECT first, r.number, n + 1 FROM chain JOIN reverts r ON r.undone = chain.number
+  WHERE n < 9
+), reverted AS (
+  SELECT first AS number, arg_max(number, n * 10_000_000_000 - number) AS by_pull FROM chain
+  GROUP BY first HAVING max(n) % 2 = 1
+)
+"""  # noqa: S608 - all parts are our own
+"""The query's part that gives each pull request that another reverted on the same branch, unless
+that was reverted too; in the words of GitHub's button or of git, by number or commit."""
 
 _MERGED = f"""
-WITH {REVERTED}
+WITH RECURSIVE {REVERTED}
 SELECT p.issue, p.pull_repo, p.pull, p.merged AND r.number IS NULL AS keep,
        CASE WHEN p.merged IS NULL THEN 'pull-not-mined' WHEN NOT p.merged THEN 'not-merged'
             WHEN r.number IS NOT NULL THEN 'reverted' END AS reason,
@@ -47,7 +65,7 @@ MERGED = Criterion(
     source="FAUN-Eval, section 3.3.2, Merged Check",
     settings=MergedSettings,
     judge=query_judge(_MERGED),
-    version=2,
+    version=3,
 )
 
 
