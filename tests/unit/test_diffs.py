@@ -15,7 +15,6 @@ from goldpan.evaluation.metrics.estimate import Totals
 from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence
 from goldpan.git.apply import DiffError, read_diff
 from tests.drawing import examples
-from tests.invoking import invoke
 from tests.twin.history import git
 
 FILE = b"one\ntwo\nthree\nfour\nfive\n"
@@ -107,6 +106,12 @@ TAKEN: dict[str, tuple[dict[str, bytes | str], str, dict[str, bytes | str]]] = {
         "diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n"
         "diff --git a/b b/a\nsimilarity index 100%\nrename from b\nrename to a\n",
         {"a": b"B\n", "b": b"A\n"},
+    ),
+    "a move that changes a file": (
+        {"old.py": FILE},
+        "Here it is:\n\ndiff --git a/old.py b/a new.py\nsimilarity index 80%\nrename from old.py\n"
+        f"rename to a new.py\n--- a/old.py\n+++ b/a new.py\t\n{HUNK}",
+        {"a new.py": CHANGED["f.py"]},
     ),
     "a folder where a file was": (
         {"a": b"A\n"},
@@ -215,17 +220,6 @@ def test_neither_settings_nor_attributes_take_part(
 def test_a_diff_that_is_too_large_is_told() -> None:
     with pytest.raises(DiffError, match="larger than 64 MB"):
         read_diff(PLAIN.encode() + b"\n" * (64 << 20))
-
-
-def test_the_program_names_the_reason_and_the_line(tmp_path: Path) -> None:
-    lay_out(tmp_path, {"f.py": b"other\n"})
-    (tmp_path / "x.diff").write_text(PLAIN)
-    done = invoke("apply-edit", str(tmp_path / "x.diff"), "--root", str(tmp_path))
-    assert done.exit_code == 1
-    assert "patch failed: f.py:1; f.py: patch does not apply" in done.output
-    (tmp_path / "x.diff").write_text(PLAIN.replace("-1,3", "-1,4"))
-    done = invoke("apply-edit", str(tmp_path / "x.diff"), "--root", str(tmp_path))
-    assert "corrupt patch at line 8" in " ".join(done.output.split())
 
 
 def test_an_answer_may_be_a_diff_and_goes_or_is_emptied() -> None:
