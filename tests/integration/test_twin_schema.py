@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +26,7 @@ from goldpan.miners.connections import CONNECTIONS
 from goldpan.miners.github import queries
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of
-from tests.twin import ERRORS, Fault, Faults, Limits, Twin, World, synthetic_world
+from tests.twin import Fault, Faults, Limits, Twin, World, synthetic_world
 from tests.twin.asking import SLUICE, ask, client, real_data, sluice
 from tests.twin.schema import SDL
 
@@ -154,40 +153,19 @@ LACKS = [
 
 
 @pytest.mark.parametrize(
-    ("selection", "message", "code"),
+    "selection",
     [
-        (
-            "closedByPullRequestsReferences(first: 1) { totalCount }",
-            "Field 'closedByPullRequestsReferences' doesn't exist on type 'Issue'",
-            "undefinedField",
-        ),
-        (
-            "stateReason(enableDuplicate: true)",
-            "Field 'stateReason' doesn't accept argument 'enableDuplicate'",
-            "argumentNotAccepted",
-        ),
-        (
-            "timelineItems(first: 1, itemTypes: [UNMARKED_AS_DUPLICATE_EVENT]) { totalCount }",
-            "Argument 'itemTypes' on Field 'timelineItems' has an invalid value "
-            "([UNMARKED_AS_DUPLICATE_EVENT]). Expected type '[IssueTimelineItemsItemType!]'.",
-            "argumentLiteralsIncompatible",
-        ),
-        (
-            "timelineItems(first: 1) { nodes { ... on UnmarkedAsDuplicateEvent { id } } }",
-            "No such type UnmarkedAsDuplicateEvent, so it can't be a fragment condition",
-            "undefinedType",
-        ),
+        "closedByPullRequestsReferences(first: 1) { totalCount }",
+        "stateReason(enableDuplicate: true)",
+        "timelineItems(first: 1, itemTypes: [UNMARKED_AS_DUPLICATE_EVENT]) { totalCount }",
+        "timelineItems(first: 1) { nodes { ... on UnmarkedAsDuplicateEvent { id } } }",
     ],
 )
-def test_what_an_older_server_lacks_is_refused(selection: str, message: str, code: str) -> None:
+def test_what_an_older_server_lacks_is_refused(selection: str) -> None:
     query = sluice(f"issue(number: 1) {{ {selection} }}")
-    with Twin(synthetic_world(), lacks=LACKS) as twin:
-        reply = ask(twin, query)
-    [error] = reply["errors"]
-    assert (error["message"], error["extensions"]["code"]) == (message, code)
-    assert error["path"][:3] == ["query", "repository", "issue"]
-    with Twin(synthetic_world()) as twin:
-        assert "errors" not in ask(twin, query)
+    for lacks in (LACKS, []):
+        with Twin(synthetic_world(), lacks=lacks) as twin:
+            assert ("errors" in ask(twin, query)) == bool(lacks)
 
 
 TIMELINE = f"{SLUICE}/issues/1/timeline"
@@ -197,80 +175,6 @@ def issues(http: httpx.Client, world: World) -> httpx.Response:
     variables = {"ids": [world.main.entries[1].node_id]}
     query = queries.entries_document("issue")
     return http.post("/graphql", json={"query": query, "variables": variables})
-
-
-def words_of(reply: httpx.Response) -> str:
-    is_object = reply.headers["content-type"].startswith("application/json")
-    return str(reply.json()) if is_object and reply.text[:1] == "{" else reply.text
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "words", "headers"),
-    [
-        ("500", 500, "Server Error", {"x-ratelimit-limit": "5000"}),
-        ("500 diff", 500, "diff is taking too long to generate", {}),
-        ("422 diff", 422, "'code': 'not_available'", {}),
-        ("502", 502, "{'message': 'Server Error'}", {}),
-        ("502 html", 502, "502 Bad Gateway", {"x-ratelimit-limit": None}),
-        ("503 html", 503, "No server is available", {"content-type": "application/json"}),
-        ("504", 504, "couldn't respond to your request in time", {}),
-        ("504 html", 504, "504 Gateway Time-out", {"content-type": "text/html"}),
-        ("unicorn", 502, "Unicorn! &middot; GitHub", {"content-type": "text/html"}),
-        ("200 html", 200, "Unicorn! &middot; GitHub", {"content-type": "text/html"}),
-        ("secondary 403", 403, "secondary rate limit", {"retry-after": "7"}),
-        ("secondary 403 without Retry-After", 403, "secondary rate", {"retry-after": None}),
-        ("secondary 429", 429, "secondary rate limit", {"retry-after": "7"}),
-        ("secondary 429 without Retry-After", 429, "secondary rate", {"retry-after": None}),
-        ("secondary 200", 200, "secondary rate limit", {"retry-after": "7"}),
-        ("secondary 200 without Retry-After", 200, "secondary rate", {"retry-after": None}),
-        ("whoa 429", 429, "Whoa there!", {"retry-after": "7", "content-type": "text/html"}),
-        ("whoa 403", 403, "Whoa there!", {"retry-after": None, "x-ratelimit-limit": None}),
-        ("abuse", 403, "abuse detection", {"retry-after": "7", "x-ratelimit-limit": None}),
-        ("primary 403", 403, "rate limit exceeded", {"x-ratelimit-remaining": "0"}),
-        ("primary 429", 429, "rate limit exceeded", {"x-ratelimit-remaining": "0"}),
-        ("primary 403 with points left", 403, "exceeded", {"x-ratelimit-remaining": "5000"}),
-        ("401", 401, "Bad credentials", {"x-ratelimit-limit": None}),
-        ("suspended", 403, "Your account was suspended", {}),
-        ("IP allow list", 403, "has an IP allow list enabled", {}),
-        ("SAML", 403, "organization SAML enforcement", {"x-github-sso": "required; "}),
-        ("fine-grained token", 403, "not accessible by personal access token", {}),
-        ("404", 404, "Not Found", {}),
-        ("405", 405, "405 Not Allowed", {"content-type": "text/html"}),
-        ("410", 410, "This issue was deleted", {}),
-        ("451", 451, "'reason': 'dmca'", {}),
-    ],
-)
-def test_errors_of_both_apis(
-    name: str, status: int, words: str, headers: dict[str, str | None]
-) -> None:
-    faults = Faults(chosen=[Fault(name, wait=7)])
-    with Twin(synthetic_world(), faults) as twin, client(twin) as http:
-        for reply in (http.get(TIMELINE), issues(http, twin.world)):
-            assert reply.status_code == status
-            assert words in words_of(reply)
-            for header, expected in headers.items():
-                value = reply.headers.get(header)
-                assert value is None if expected is None else value.startswith(expected)
-        free = ERRORS[name].kind in ("secondary", "primary", "token")
-        assert [request.points for request in twin.requests] == [0, 0] if free else [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "words"),
-    [
-        ("graphql 500", 500, "'data': None, 'errors': [{'message': 'Something went wrong"),
-        ("graphql 502", 502, "This may be the result of a timeout"),
-        ("graphql 200", 200, "{'errors': [{'message': 'Something went wrong"),
-        ("secondary in errors", 200, "[{'message': 'You have exceeded a secondary rate limit"),
-        ("RATE_LIMITED", 200, "'type': 'RATE_LIMITED'"),
-        ("RATE_LIMIT", 200, "'type': 'RATE_LIMIT'"),
-    ],
-)
-def test_errors_of_graphql(name: str, status: int, words: str) -> None:
-    with Twin(synthetic_world(), Faults(chosen=[Fault(name)])) as twin, client(twin) as http:
-        reply = issues(http, twin.world)
-        assert (reply.status_code, words in words_of(reply)) == (status, True)
-        assert http.get(TIMELINE).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["cut", "truncated", "unexpected EOF", "half", "late"])
@@ -287,25 +191,6 @@ def test_deliveries_that_break(name: str) -> None:
             issues(http, world).json()
         http.timeout = httpx.Timeout(300.0)
         assert issues(http, world).json()["data"]["nodes"][0]["number"] == 1
-
-
-def test_faults_are_chosen_by_route_entry_token_and_turn() -> None:
-    def statuses(fault: Fault, paths: Sequence[str], token: str = "t0") -> list[int]:
-        with Twin(synthetic_world(), Faults(chosen=[fault])) as twin, client(twin, token) as http:
-            return [http.get(f"{SLUICE}{path}").status_code for path in paths]
-
-    timelines = ["/issues/1/timeline", "/issues/2/timeline", "/issues/1/timeline", "/issues/1"]
-    assert statuses(Fault("502", "timeline", 1), timelines) == [502, 200, 502, 200]
-    assert statuses(Fault("502", "timeline", 1, times=1), timelines) == [502, 200, 200, 200]
-    assert statuses(Fault("502", "timeline", after=1, times=1), timelines) == [200, 502, 200, 200]
-    assert statuses(Fault("502", "REST", seconds=0.0), timelines[:2]) == [502, 200]
-    assert statuses(Fault("401", token="t1"), timelines, "t0") == [200] * 4
-    assert statuses(Fault("401", token="t1", times=2), timelines, "t1") == [401, 401, 200, 200]
-    assert statuses(Fault("404", "issue", 3), ["/issues/3", "/issues/3/timeline"]) == [404, 200]
-    assert statuses(Fault("500 diff", "files"), ["/pulls/2/files", "/pulls/2"]) == [500, 200]
-    lists = ["/issues", "/pulls", "/issues/comments", "/pulls/comments", ""]
-    assert statuses(Fault("500", "all_comments"), lists) == [200, 200, 500, 200, 200]
-    assert statuses(Fault("500", "repository"), lists) == [200, 200, 200, 200, 500]
 
 
 def test_refuses_strangers() -> None:

@@ -22,7 +22,6 @@ from graphql import (
 
 from .cost import Cost, fragments_of, measure
 from .paging import RefusedError
-from .refusals import refusals
 from .resolvers import Context
 from .schema import Need, wired_schema
 from .store import World
@@ -129,7 +128,7 @@ class GraphQLApi:
         try:
             made = parse(text)
             errors = validate(self._schema, made)
-            made = refusals(errors, made) if errors else made
+            made = errors_json(errors) if errors else made
         except GraphQLError as error:
             made = errors_json([error])
         if len(self._documents) >= _CACHE_LIMIT:
