@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ from goldpan.core.result import blocks_of
 from goldpan.core.schemas import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import show
+from goldpan.core.terminal import Reporter, show
 from goldpan.lineage.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
+from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
-from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows_of, undisturbed
+from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
 from tests.table_rows import put_table
-from tests.twin import Editor, Twin, synthetic_world
+from tests.twin import Editor, Fault, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
 
@@ -236,6 +238,37 @@ def test_an_interrupted_first_crawl_is_known(
     assert (coverage.finished, coverage.complete) == (False, False)
     assert coverage.gaps == (Gap(None, "tables", "pending", NOT_YET),)
     assert "The last run did not finish" in shown(coverage, capsys)
+
+
+def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
+    world = synthetic_world()
+    middle = sorted(entry.updated_at for entry in world.main.entries.values())[30]
+    late = {n for n, entry in world.main.entries.items() if entry.updated_at >= middle}
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, since=datetime.fromisoformat(middle))
+    coverage = measure_coverage(WorkspaceLayout(tmp_path), SLUICE)
+    assert coverage == mined.coverage
+    assert (coverage.gaps, coverage.complete, coverage.since) == ((), True, middle)
+    assert counted(coverage)["issues"][0] is None
+    assert {row["number"] for row in rows(tmp_path, "entries")} == late
+    assert 0 < len(late) < len(world.main.entries)
+
+
+def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> None:
+    world = synthetic_world()
+    workspace = WorkspaceLayout(tmp_path)
+    with Twin(world, Faults(chosen=[Fault("SOMETHING_WENT_WRONG", number=9)])) as twin:
+        mine_twin(twin, tmp_path)
+        coverage = measure_coverage(workspace, SLUICE)
+        (gap,) = coverage.gaps
+        assert (gap.number, gap.part, gap.state) == (9, "entry", "failed")
+        assert (coverage.finished, coverage.complete) == (True, False)
+        assert counted(coverage)["issues"][0] == counted(coverage)["issues"][1] + 1
+        twin.faults = Faults()
+        mine_twin(twin, tmp_path)
+    assert measure_coverage(workspace, SLUICE).complete
+    normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)
+    assert measure_coverage(workspace, SLUICE).complete
 
 
 def test_unknown_events_are_counted(tmp_path: Path) -> None:
