@@ -22,7 +22,7 @@ __all__ = ["browser", "chromium"]
 _SHARED = (
     r"servers/test_(studio|annotate)_",  # Label Studio
     r"servers/.*_llama",  # a server of llama.cpp
-    r"test_(finetune_(command|parts|weights)|evaluation_ensemble)",  # transformers
+    r"test_(finetune_command|evaluation_ensemble)",  # transformers
 )
 """Files that share what takes seconds to start, a pattern each."""
 # A loaded machine is no failure, so no example has a deadline.

@@ -184,6 +184,13 @@ WRONG: Mapping[str, tuple[Callable[[Any], object], str]] = {
     "a group": (lambda lab: lab.filter(execution="ray"), "Workspace.filter: execution is no Exec"),
     "workers": (lambda lab: lab.filter(workers=-2), "workers: -2 should be greater than or eq"),
     "a call": (lambda lab: lab.mine("a/b", include="wiki"), 'Mine: include: "wiki" should be'),
+    "too many": (lambda lab: lab.why("a/b", 12), "Workspace.why: too many positional arguments"),
+    "no text": (lambda lab: lab.trace(None), "example_id: None should be a valid string"),
+    "a path": (lambda lab: lab.report(output=3), "Workspace.report: output: 3 should be a path"),
+    "of diff": (lambda _: goldpan.diff("a", "b", limit="x"), 'diff: limit: "x" should be'),
+    "of run": (lambda _: goldpan.run("plan.toml", onl="x"), "run: the key onl is unknown"),
+    "of a set": (lambda _: goldpan.contamination("a", against=3), "against: 3 should be"),
+    "of an edit": (lambda _: goldpan.apply_edit("a", chek=True), "Did you mean check?"),
 }
 
 

@@ -108,9 +108,15 @@ def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "goldpan-workspace" / "goldpan.toml").write_text("retries = 1")
     with Twin(world, Faults(chosen=[Fault("SOMETHING_WENT_WRONG", number=9)])) as twin:
         done = run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=TOKEN)
+        result = run(*mining(twin), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN)
+        assert run("status", folder=tmp_path).code == 3
+        assert "Entry failed: " in run("why", f"{SLUICE}#9", folder=tmp_path).out
+        twin.faults = Faults()
+        mended = run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=TOKEN)
     assert (done.code, "1 missing:" in done.out, "#9 entry failed: " in done.out) == (3, True, True)
-    assert run("status", folder=tmp_path).code == 3
-    assert "Entry failed: " in run("why", f"{SLUICE}#9", folder=tmp_path).out
+    (gap,) = json.loads(result.out)[0]["coverage"]["gaps"]
+    assert (result.code, gap["number"], gap["part"]) == (3, 9, "entry")
+    assert (mended.code, "Nothing is missing." in mended.out) == (0, True)
 
 
 def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> None:

@@ -13,23 +13,10 @@ import pytest
 
 from goldpan import __version__
 from goldpan.core.errors import UsageError
-from goldpan.core.settings.config import repository_name
 from goldpan.workspace.mining import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
-
-
-def test_a_repository_may_be_named_by_any_of_its_addresses() -> None:
-    web = "https://github.com/numpy/numpy"
-    own = ("https://www.github.com/numpy/numpy/", "http://ghe.example.org/numpy/numpy/pull/7/files")
-    ssh = "git@github.com:numpy/numpy.git"
-    for text in ("numpy/numpy", web, f"{web}.git", f"{web}/issues/12?q=is%3Aopen#top", ssh, *own):
-        assert repository_name(text) == "numpy/numpy"
-    others = ("https://github.com/numpy", "https://gitlab.com/a/b", "git@codeberg.org:a/b.git")
-    for text in ("", "numpy", "a/b/c", "../../etc", *others):
-        with pytest.raises(UsageError):
-            repository_name(text)
 
 
 def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:

@@ -61,9 +61,6 @@ def test_settings_that_make_no_sense_are_told(root: Path) -> None:
         assert done.exit_code == 2
 
 
-pytest.importorskip("sklearn")
-
-
 def test_each_run_has_one_line_and_each_warning_stands_once(root: Path) -> None:
     options = ("--model", "majority", "--seed", "0", "--seed", "1", "--protocol", "selu-paper")
     done = run(root, "--task", "requirement_type", *options)

@@ -82,10 +82,6 @@ def test_an_import_warns(tmp_path: Path) -> None:
     assert WARNING in " ".join(done.stdout.split()), done.output
 
 
-pytest.importorskip("sklearn")
-pytest.importorskip("scipy")
-
-
 def moments(days: list[int | None]) -> pa.Array:
     at = [day and datetime(2023, 9, day, 23, 59, 59, tzinfo=UTC) for day in days]
     return pa.array(at, pa.timestamp("us", tz="UTC"))

@@ -368,7 +368,6 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     assert read_resolved(predictions.parent) is None
 
 
-pytest.importorskip("scipy")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
 
 

@@ -6,7 +6,6 @@ import csv
 import json
 import shutil
 from collections import Counter
-from itertools import permutations
 from pathlib import Path
 
 import pyarrow as pa
@@ -146,44 +145,6 @@ def test_a_funnel_counts_what_passes(
         assert step.only == sum(not row[name] and all(map(row.get, others)) for row in passing)
         assert step.out == sum(row[name] is False for row in passing)
         assert step.undecided == sum(row[name] is None for row in passing)
-    assert funnel.kept == funnel.steps[-1].left
-
-
-@given(
-    st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12),
-    st.sampled_from(list(permutations(["a", "b", "c"]))),
-)
-def test_a_funnel_ends_alike_in_any_order(
-    answers: list[tuple[bool | None, ...]], order: tuple[str, ...]
-) -> None:
-    """Against a count by hand: what is left after a step passes it and all before it."""
-    rows = [
-        {
-            "repo": "o/n",
-            "subject": "issue",
-            "issue": number,
-            "criterion": name,
-            "decides": True,
-            "keep": keep,
-            "reason": None if keep else "r",
-        }
-        for number, keeps in enumerate(answers)
-        for name, keep in zip("abc", keeps, strict=True)
-    ]
-    funnel: Funnel = count_funnel(
-        pa.Table.from_pylist(rows, schema=VERDICTS.schema), ["issue"], order
-    )
-    passing = [dict(zip("abc", keeps, strict=True)) for keeps in answers]
-    for position, step in enumerate(funnel.steps):
-        assert step.criterion == order[position]
-        before = order[: position + 1]
-        assert step.left == sum(all(row[name] for name in before) for row in passing)
-        others = [name for name in order if name != step.criterion]
-        assert step.only == sum(
-            not row[step.criterion] and all(row[name] for name in others) for row in passing
-        )
-        assert step.out == sum(row[step.criterion] is False for row in passing)
-        assert step.undecided == sum(row[step.criterion] is None for row in passing)
     assert funnel.kept == funnel.steps[-1].left
 
 

@@ -126,22 +126,6 @@ def test_an_update_keeps_what_a_force_push_and_deletions_removed(
     assert clone(workspace, REPO, Notes(), source=source.path).kept == 0
 
 
-def test_an_update_follows_a_deletion_and_a_new_default_branch_alone(
-    source: Repository, workspace: WorkspaceLayout
-) -> None:
-    main = source.git("rev-parse", "main")
-    source.point("refs/heads/dev", main)
-    source.point("refs/heads/gone", main)
-    path = clone(workspace, REPO, Notes(), source=source.path).path
-    source.git("update-ref", "-d", "refs/heads/gone")
-    source.git("symbolic-ref", "HEAD", "refs/heads/dev")
-    again = clone(workspace, REPO, Notes(), source=source.path)
-    assert "refs/heads/gone" not in read_refs(path)
-    assert again.kept == 1
-    assert (path / "HEAD").read_text().strip() == "ref: refs/heads/dev"
-    assert clone(workspace, REPO, Notes(), source=source.path).kept == 0
-
-
 @pytest.mark.parametrize("content", [b"", b"0" * 17, b"f" * 40 + b"\n", None])
 def test_a_clone_whose_refs_somebody_changed_is_set_aside(
     content: bytes | None, source: Repository, workspace: WorkspaceLayout

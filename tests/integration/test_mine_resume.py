@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -28,19 +27,16 @@ from tests.mining import (
     Watched,
     archive,
     assert_same,
-    command_line,
     coverage_of,
     keys_kept_twice,
     mine_twin,
     operations,
-    rows,
     start_miner,
     table_bytes,
     undisturbed,
 )
 from tests.program import MINE, Running, goldpan, start
-from tests.twin import Fault, Faults, Twin, synthetic_world
-from tests.twin.asking import titled
+from tests.twin import Twin, synthetic_world
 
 both = pytest.mark.parametrize("via", BOTH)
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
@@ -214,31 +210,6 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.undo()
         mine_twin(twin, tmp_path, via)
     assert_nothing_twice(tmp_path, via)
-
-
-def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path) -> None:
-    world = synthetic_world()
-    number = titled(world, "Crash on an empty stream")
-    with Twin(world, Faults(chosen=[Fault("502", "GraphQL", number)])) as twin:
-        done = command_line(twin, tmp_path, "--repo", SLUICE)
-        assert done.code == 3, done.err
-        assert "1 missing:" in done.out
-        assert f"#{number} entry failed: " in done.out
-        result = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
-        (gap,) = json.loads(result.out)[0]["coverage"]["gaps"]
-        assert (result.code, gap["number"], gap["part"]) == (3, number, "entry")
-        twin.faults = Faults()
-        done = command_line(twin, tmp_path, "--repo", SLUICE)
-        assert done.code == 0, done.err
-        assert "Nothing is missing." in done.out
-
-
-def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        done = command_line(twin, tmp_path, "--repo", "nobody/nothing", "--repo", SLUICE)
-    assert done.code == 1
-    assert "Error: nobody/nothing does not exist" in done.err
-    assert len(rows(tmp_path, "entries")) == 60
 
 
 def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path) -> None:

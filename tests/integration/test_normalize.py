@@ -13,7 +13,7 @@ import pytest
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parallel.engine import EngineError
 from goldpan.core.settings.config import Settings
-from goldpan.core.storage.archive import Archive, repair
+from goldpan.core.storage.archive import repair
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
@@ -108,29 +108,6 @@ def test_rows_cross_ranges_whole(
         )
 
 
-def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> None:
-    shutil.copytree(mined, tmp_path / "w")
-    raw = WorkspaceLayout(tmp_path / "w").raw(REPO)
-    with Archive(raw) as archive:
-        archive.begin(resume=True)
-        meta = {"part": "timeline", "run": 3, "keys": [], "at": "", "number": 1, "items": 1}
-        archive.append(
-            {**meta, "request": {"url": ""}, "first": True, "next": None},
-            b'[{"event": "commented", "id": "x"}]',
-        )
-    again(tmp_path / "w", 2)
-    (gap,) = measure_coverage(WorkspaceLayout(tmp_path / "w"), REPO).gaps
-    assert (gap.number, gap.part, gap.state) == (1, "comments", "failed")
-    assert "comment_id cannot be read: 'x'" in gap.reason
-
-
-def test_nothing_mined_is_told(tmp_path: Path) -> None:
-    with pytest.raises(
-        WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"
-    ):
-        normalize(WorkspaceLayout(tmp_path), "x/y", Reporter(quiet=True))
-
-
 def die(_: object) -> int:
     """End the worker as the kernel does when memory runs out."""
     os._exit(1)
@@ -188,15 +165,6 @@ def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> N
     with pytest.raises(WorkspaceError, match=at):
         normalize(workspace, SLUICE, Reporter(quiet=True))
     assert record.path.read_bytes() == data
-
-
-def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
-    copy_mined(tmp_path)
-    before = archive(tmp_path).records[0].path.read_bytes()
-    done = goldpan("check", tmp_path, "--repair")
-    assert done.out.splitlines()[-1] == "Nothing is damaged."
-    assert archive(tmp_path).records[0].path.read_bytes() == before
-    assert repair(WorkspaceLayout(tmp_path).raw(SLUICE)).aside == ()
 
 
 def test_what_only_a_backup_has_is_imported_again(tmp_path: Path) -> None:

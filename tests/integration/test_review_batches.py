@@ -152,18 +152,6 @@ def test_a_batch_whose_id_was_never_heard_is_found_or_submitted_again(
         assert (len(server.batches), len(server.chats)) == (151, 3)
 
 
-def test_a_batch_whose_id_was_never_heard_is_found_by_its_token(tmp_path: Path) -> None:
-    lab = workspace(tmp_path)
-    with OpenAIServer(keeps) as server:
-        server.refuse_batches = 1  # it is made, and the reply with its id is lost
-        with pytest.raises(EndpointError):
-            review(lab, server, batch=True)
-        for _ in range(150):  # others' batches, more than a page
-            server.submit({"metadata": {"else": "1"}, "input_file_id": "x"})
-        assert review(lab, server, batch=True).keep == {"question-answer": 3}
-        assert (len(server.batches), len(server.chats)) == (151, 3)
-
-
 def test_a_batch_whose_reply_was_lost_is_not_made_twice(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:

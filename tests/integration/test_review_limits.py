@@ -90,16 +90,6 @@ def test_a_wrong_key_is_told_without_showing_it(tmp_path: Path) -> None:
     assert "sk-another" not in str(caught.value)
 
 
-def test_an_endpoint_that_always_fails_is_given_up(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 40)
-    with OpenAIServer(lambda _: Fault(500)) as server:
-        with pytest.raises(EndpointError, match="none of 10 requests"):
-            review(lab, server, retries=0)
-        assert len(server.chats) < 20
-        server.model = keeps
-        assert review(lab, server).keep == {"question-answer": 40}
-
-
 def test_nobody_listens(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
         options = settings(server, retries=0)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import calibration
 from benchmarks.calibration_methods import NEW_ROWS
-from benchmarks.calibration_runs import LIMIT, Runs, Tally, rates, wilson
+from benchmarks.calibration_runs import LIMIT, Runs, rates, wilson
 from benchmarks.null_models import Cell
 
 CELL = Cell(tasks=1, rows=50, seeds=1, models=2, flip=0.1)
@@ -60,13 +60,6 @@ def test_studies_follow_from_their_seed() -> None:
     draws = [rates(CELL, [HIGHEST], 30, seed).won[HIGHEST] for seed in range(4)]
     assert len(set(draws)) > 1
     assert rates(CELL, [HIGHEST], 30, 1) == rates(CELL, [HIGHEST], 30, 1)
-
-
-def test_tallies_add_up() -> None:
-    tally = Tally()
-    tally.add(Tally(100, {"a": 5}, {"a": 20.0}))
-    tally.add(Tally(300, {"a": 3}, {"a": 60.0}))
-    assert (tally.rate("a"), tally.power("a")) == (0.02, 0.2)
 
 
 def test_shares_of_the_cells_make_the_whole_table(

@@ -219,6 +219,9 @@ def test_credentials_in_the_address_are_refused_unshown(url: str) -> None:
         "Octo/my.gem.git",
         "https://github.com/Octo/my.gem",
         "https://ghe.example:8443/Octo/my.gem.git/",
+        "https://www.github.com/Octo/my.gem/",
+        "https://github.com/Octo/my.gem/issues/12?q=is%3Aopen#top",
+        "http://ghe.example.org/Octo/my.gem/pull/7/files",
         "git@github.com:Octo/my.gem.git",
     ],
 )
@@ -227,12 +230,19 @@ def test_spellings_of_a_name(text: str) -> None:
 
 
 BAD = ["", "a", "a/", "/a", "../x", "a/..", "a/.", "./a", "a/b/c", "a b/c", "-a/b", "a/b#1"]
-BAD += ["a\\b/c", "a/b\x00", "ä/b", "a/" + "b" * 101, "a/...git"]
+BAD += ["a\\b/c", "a/b\x00", "ä/b", "a/" + "b" * 101, "a/...git", "../../etc"]
+BAD += ["https://github.com/numpy"]
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_is_no_name(text: str) -> None:
     with pytest.raises(UsageError, match=r"does not name a repository.*OWNER/NAME"):
+        repository_name(text)
+
+
+@pytest.mark.parametrize("text", ["https://gitlab.com/a/b", "git@codeberg.org:a/b.git"])
+def test_an_address_of_another_host_is_told(text: str) -> None:
+    with pytest.raises(UsageError, match="and Goldpan mines GitHub"):
         repository_name(text)
 
 

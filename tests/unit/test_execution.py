@@ -77,22 +77,46 @@ def test_tests_that_classes_inherit_from_another_file_are_told_apart() -> None:
     }
 
 
-def test_events_of_go_are_read() -> None:
-    events = (
-        b"# a line of the compiler\n"
-        b'{"Action":"run","Package":"x/y","Test":"TestA"}\n'
-        b'{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
-        b'{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
-        b'{"Action":["fail"],"Package":"x/y","Test":"TestC"}\n'
-        b'{"Action":"fail","Package":"x/y","Test":"TestTwice"}\n'
-        b'{"Action":"pass","Package":"x/y","Test":"TestTwice"}\n'
-        b'{"Action":"fail","Package":"x/y"}\n'
+@pytest.mark.parametrize("mark", ['hostname="tbd"', 'doctest_version="2.4.11"'])
+def test_catch2_and_doctest_count_assertions(mark: str) -> None:
+    report = (
+        f'<testsuites><testsuite name="a" tests="7" failures="2" errors="0" {mark}><testcase '
+        'classname="a" name="adds"/><testcase classname="a" name="subtracts"><failure/><failure/>'
+        "</testcase></testsuite></testsuites>"
     )
-    assert read_report(events, "go-json") == {
-        "x/y.TestA": "passed",
-        "x/y.TestB/sub": "failed",
-        "x/y.TestTwice": "failed",
-    }
+    assert read_report(report.encode(), "junit") == {"a.adds": "passed", "a.subtracts": "failed"}
+
+
+def test_reports_of_junit_one_behind_the_other_are_all_read() -> None:
+    reports = [
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite tests="1"><testcase name="{name}"/>'
+        "<system-out><![CDATA[<?xml version='1.0'?>]]></system-out></testsuite>\n"
+        for name in "ab"
+    ]
+    assert read_report("".join(reports).encode(), "junit") == {"a": "passed", "b": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("counts", "case"),
+    [
+        ('tests="7" failures="6"', "<failure/>" + "<rerunFailure/>" * 5),  # Surefire
+        ('tests="3" errors="1"', "<flakyError/>"),
+        ('tests="2" failures="1" errors="1"', "<failure/>"),  # Web Test Runner
+    ],
+)
+def test_runs_of_one_test_may_count_as_tests_and_failures(counts: str, case: str) -> None:
+    report = f'<testsuite {counts}><testcase name="a"/><testcase name="b.">{case}</testcase>'
+    assert read_report(f"{report}</testsuite>".encode(), "junit") == {"a": "passed", "b.": "failed"}
+
+
+def test_failures_of_a_test_that_was_run_again_are_counted_one_by_one() -> None:
+    report = (
+        '<testsuite tests="2" failures="2"><testcase classname="s" name="a"/>'
+        '<testcase classname="s" name="b"><failure/><failure/></testcase></testsuite>'
+    )
+    assert read_report(report.encode(), "junit") == {"s.a": "passed", "s.b": "failed"}
+    with pytest.raises(ReportError):
+        read_report(report.replace("<failure/>", "", 1).encode(), "junit")
 
 
 @pytest.mark.parametrize(
@@ -124,52 +148,6 @@ def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:
         with pytest.raises(ReportError):
             report_content(tmp_path / name)
     assert report_content(tmp_path / "none") is None
-
-
-def test_jest_libtest_and_tap_are_read() -> None:
-    jest = (
-        b'{"testResults": [{"name": "/testbed/a.test.js", "assertionResults": ['
-        b'{"ancestorTitles": ["sum"], "title": "adds", "status": "passed"},'
-        b'{"ancestorTitles": [], "title": "later", "status": "todo"},'
-        b'{"title": "fails", "status": "failed"}]}]}'
-    )
-    assert read_report(jest, "jest-json") == {
-        "a.test.js > sum > adds": "passed",
-        "a.test.js > later": "skipped",
-        "a.test.js > fails": "failed",
-    }
-    libtest = (
-        b"     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 3 tests\n"
-        b"test tests::a ... ok\ntest tests::b - should panic ... FAILED\n"
-        b"test tests::c ... ignored, slow\n   Doc-tests x\ntest src/lib.rs - f (line 1) ... ok\n"
-        b"     Running tests/it.rs (target/debug/deps/it-2)\ntest tests::a ... FAILED\n"
-    )
-    assert read_report(libtest, "libtest") == {
-        "src/lib.rs::tests::a": "passed",
-        "src/lib.rs::tests::b": "failed",
-        "src/lib.rs::tests::c": "skipped",
-        "doc x::src/lib.rs - f": "passed",
-        "tests/it.rs::tests::a": "failed",
-    }
-    tap = (
-        b"TAP version 13\n# Subtest: math\n    # Subtest: adds\n    ok 1 - adds\n"
-        b"    not ok 2 - divides\n    1..2\nnot ok 1 - math\nok 2 - later # SKIP not now\nok 3\n"
-        b"ok 4 - issue \\#12 # TODO\nnot ok - of #5 and #6\nok 6 - timed # time=3.1ms\n"
-        b"ok" + b" " * 100_000 + b"#7\n"
-    )
-    assert read_report(tap, "tap") == {
-        "math > adds": "passed",
-        "math > divides": "failed",
-        "math": "failed",
-        "later": "skipped",
-        "test 3": "passed",
-        "issue \\#12": "skipped",
-        "of #5 and #6": "failed",
-        "timed": "passed",
-        "#7": "passed",
-    }
-    with pytest.raises(ReportError, match="not the JSON of Jest"):
-        read_report(b'{"testResults": [1]}', "jest-json")
 
 
 def test_a_damaged_list_of_installed_files_names_none(tmp_path: Path) -> None:

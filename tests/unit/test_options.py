@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import goldpan
 from goldpan import Execution, RowOptions, Workspace
-from goldpan.core.errors import UsageError
 from goldpan.core.values import LOCAL
 from goldpan.plan.file import dataset_of
 from goldpan.workspace.checking import checked
@@ -41,25 +37,6 @@ def test_a_method_takes_the_fields_of_its_groups_of_options() -> None:
     given: Any = partial(method, None)
     assert given(limit=9, workers=2) == (RowOptions(limit=9), Execution(workers=2))
     assert given(rows=RowOptions(seed=1), limit=9) == (RowOptions(seed=1, limit=9), LOCAL)
-
-
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda lab: lab.why("a/b", 12), "Workspace.why: too many positional arguments"),
-        (lambda lab: lab.trace(None), "example_id: None should be a valid string"),
-        (lambda lab: lab.report(output=3), "Workspace.report: output: 3 should be a path"),
-        (lambda _: goldpan.diff("a", "b", limit="x"), 'diff: limit: "x" should be'),
-        (lambda _: goldpan.run("plan.toml", onl="x"), "run: the key onl is unknown"),
-        (lambda _: goldpan.contamination("a", against=3), "against: 3 should be"),
-        (lambda _: goldpan.apply_edit("a", chek=True), "Did you mean check?"),
-    ],
-)
-def test_what_a_method_or_function_cannot_take_is_told(
-    call: Callable[[Any], object], told: str
-) -> None:
-    with pytest.raises(UsageError, match=re.escape(told)):
-        call(Workspace("nowhere"))
 
 
 def test_a_plan_keeps_the_limits_of_an_option() -> None:

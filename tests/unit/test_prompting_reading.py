@@ -151,12 +151,6 @@ def test_texts_are_taken_as_they_are() -> None:
     assert read("text-generation", "").value is None
 
 
-def test_a_model_that_thinks_aloud_is_read_after_its_thought() -> None:
-    text = "<think>\nIt may be a feature.\n</think>\n\nbug"
-    assert read("multi-class", text).value == "bug"
-    assert read("multi-class", "<think>It may be a feature").value is None
-
-
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [

@@ -192,17 +192,6 @@ def test_known_lines(known: bool, lines: list[str]) -> None:
     assert [is_known(line) for line in lines] == [known] * len(lines)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("Version: 1.2.3", "### The parser", "It is a bug", "<details>", "【Bug】上传图片"),
-        *("1.", "", "Bug " * 99),
-    ],
-)
-def test_unknown_lines(line: str) -> None:
-    assert not is_known(line)
-
-
 def test_template_lines_recur() -> None:
     texts = [f"### Which valve?\r\n\r\nNumber {at}\n```\n---\n  Thanks!  " for at in range(10)]
     assert template_lines(texts) == {"### Which valve?", "Thanks!"}

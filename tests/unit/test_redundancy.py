@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goldpan.filters.clusters import ComparedIssue, are_told_apart
 from goldpan.filters.issues.redundancy import find_claims
-from tests.filtering import LONG, REPO, build, dropped, issue, judge
+from tests.filtering import REPO, build, dropped, issue, judge
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,6 @@ def test_copies_of_one_task_do_not(titles: tuple[str, str], bodies: tuple[str, s
     first, second = map(ComparedIssue.of, titles, bodies)
     assert not are_told_apart(first, second)
     assert not are_told_apart(second, first)
-
-
-def test_a_copy_of_a_sibling_is_dropped(tmp_path: Path) -> None:
-    titles = ["Update to version 1.2", "Update to version 1.3", "Update to version 1.3"]
-    bodies = [RELEASE + LONG + "Please! " * (n == 2) for n in range(3)]
-    entries = [issue(n + 1, bodies[n], title=titles[n]) for n in range(3)]
-    assert dropped(judge(build(tmp_path, entries), "near-duplicates")) == {3: "near-duplicate"}
 
 
 def test_many_tasks_of_one_template(tmp_path: Path) -> None:

@@ -208,15 +208,6 @@ def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, pr
         read_scores(write(tmp_path / name, text))
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_bytes(b"model,task,score\n\xff,t,1\n")
-    with pytest.raises(GoldpanError, match="is not a text in UTF-8"):
-        read_scores(path)
-    with pytest.raises(GoldpanError, match="does not exist"):
-        read_scores(tmp_path / "no.csv")
-
-
 def test_numbers_of_data_frames_are_labels(tmp_path: Path) -> None:
     """Where an answer is missing, pandas holds the others as floats, and polars holds NaN."""
     rows = [
@@ -276,17 +267,6 @@ def test_rows_and_labels_that_do_not_meet_are_named(
     path = write(tmp_path / "x.csv", "model,task,id,truth,answer\n" + rows)
     with pytest.raises(EvaluationError, match=problem):
         compared(path)
-
-
-def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
-    lines = [
-        json.dumps({"model": model, "task": "t", "score": value})
-        for model, value in (("a", 0.5), ("b", 0.6))
-    ]
-    file = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
-    assert sorted(file.scores.values()) == [0.5, 0.6]
-    with pytest.raises(GoldpanError, match="cannot be read"):
-        read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))
 
 
 TIED = ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))
