@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from huggingface_hub import metadata_load
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.files import write_dataset
+from goldpan.datasets.files import SHARD_BYTES, write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import MinedSource, Provenance
 from goldpan.datasets.splits import SplitPlan
@@ -85,14 +86,18 @@ def write(
     name: str = "made",
     provenance: Provenance = PROVENANCE,
     card: CardInputs = CARD,
+    shard_bytes: int = SHARD_BYTES,
     **options: Any,
 ) -> Written:
-    """Write rows as a dataset into a workspace at `place`."""
+    """Write rows as a dataset into a workspace at `root`, in files of about `shard_bytes`."""
     workspace = WorkspaceLayout(root)
     directory = workspace.dataset(name)
     batches = family.batches(rows)
     plans = SplitPlan.parse(plan)
-    return write_dataset(workspace, directory, family, batches, plans, provenance, card, **options)
+    with patch("goldpan.datasets.files.SHARD_BYTES", shard_bytes):
+        return write_dataset(
+            workspace, directory, family, batches, plans, provenance, card, **options
+        )
 
 
 def front_matter(directory: Path) -> dict[str, Any]:

@@ -298,11 +298,11 @@ def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
     ("source", "words"),
     [
         ("/no/such/folder", "is not a folder"),
-        ("ftp://host/x", "not a plain web address"),
-        ("https://user:secret@host/", "not a plain web address"),
-        ("http://[::1", "not a plain web address"),
-        ("http://host:99999/", "not a plain web address"),
-        ("http:///x", "not a plain web address"),
+        ("ftp://host/x", "is not a web address"),
+        ("https://user:secret@host/", "holds credentials or a query"),
+        ("http://[::1", "is not a web address"),
+        ("http://host:99999/", "is not a web address"),
+        ("http:///x", "is not a web address"),
     ],
 )
 def test_sources_that_are_none(source: str, words: str, tmp_path: Path) -> None:

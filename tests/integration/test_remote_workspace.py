@@ -254,7 +254,7 @@ def test_a_holder_that_was_killed_is_told_with_the_end_of_its_lock(
         pass
 
 
-@pytest.mark.parametrize("body", [b"[]", b"null", b'{"owner": "x", "seconds": "y"}', b"{", b'"x"'])
+@pytest.mark.parametrize("body", [b"[]", b"null", b'{"owner": 1}', b"{", b'"x"'])
 def test_a_lock_that_says_nothing_is_somebodys(s3: LocalS3, body: bytes) -> None:
     ObjectStore(ADDRESS).create("locks/raw/x/lock.json", body)
     assert str(Lease(ObjectStore(ADDRESS), "raw/x/lock").acquire()).startswith("somebody, until")

@@ -40,7 +40,8 @@ def python() -> str:
 
 def tables() -> str:
     """Return the columns of every table and dataset."""
-    listed = [*MINED, *(value for value in vars(stages).values() if isinstance(value, TableSchema))]
+    others = [value for value in vars(stages).values() if isinstance(value, TableSchema)]
+    listed = [each for of in (MINED, others) for each in sorted(of, key=lambda each: each.name)]
     listed += [family.table for family in FAMILIES.values()]
     listed.append(replace(QA_WITH_DISCUSSIONS, name="qa --source discussions").table)
     lines = []

@@ -43,16 +43,12 @@ SHARD_BYTES = 512 * 2**20
 """The largest size of a Parquet file, before compression."""
 
 
-def write_shards(
-    directory: Path,
-    split: str,
-    schema: pa.Schema,
-    tables: Iterable[pa.Table],
-    shard_bytes: int = SHARD_BYTES,
+def _write_shards(
+    directory: Path, split: str, schema: pa.Schema, tables: Iterable[pa.Table]
 ) -> tuple[list[Path], int, int]:
     """Write small sorted tables as SPLIT-00000-of-0000N.parquet; return paths, rows and bytes.
 
-    A row group ends after 1,000 rows or 32 MiB, a file after `shard_bytes`, both counted
+    A row group ends after 1,000 rows or 32 MiB, a file after `SHARD_BYTES`, both counted
     before compression, so that both depend on the rows alone. Data pages are cut by content:
     storage that keeps equal chunks once then keeps little for a new version.
     """
@@ -61,7 +57,7 @@ def write_shards(
     target: pq.ParquetWriter | None = None
     try:
         for group in _row_groups(tables):
-            if target is None or filled >= shard_bytes:
+            if target is None or filled >= SHARD_BYTES:
                 if target:
                     target.close()
                 parts.append(directory / f"{split}-{len(parts):05}.part")
@@ -191,7 +187,7 @@ def _write_data(building: Path, spool: Spool, family: Family, plan: SplitPlan) -
     for name in plan.names:
         chosen = [index for index in order if splits.names[index] == name]
         tables = (table.drop_columns(GROUP) for table in spool.read(chosen))
-        paths, rows, size = write_shards(data, name, family.schema, tables)
+        paths, rows, size = _write_shards(data, name, family.schema, tables)
         if rows:
             dates = {"min": None, "max": None}
             if family.moment:
