@@ -112,8 +112,7 @@ def write_plan(path: Path, server: OpenAIServer) -> None:
     """Write the example with the paper's review, and with the history that is at hand."""
     text = (EXAMPLES / "faun-eval.toml").read_text(encoding="utf-8")
     assert set(tomllib.loads(text)["repositories"]["listed"]) == LISTED.keys()
-    review = '[review]\nprofile = "faun-eval"\n[review.options]\n'
-    review += f'\nmodels = ["gpt-4o"]\nbase_url = "{server.url}"\n'
+    review = f'[review]\nprofile = "faun-eval"\nmodel = "gpt-4o"\nbase_url = "{server.url}"\n'
     text = text.replace("[pair]", f'[clone]\nsource = "sluice.git"\n\n{review}\n[pair]')
     required = {"qa": "question-answer", "fault-localization": "problem-solution"}
     for family in TARGETS:

@@ -341,6 +341,13 @@ class Repository:
         return f"{self.owner}/{self.name}"
 
 
+def made_up_repository(name: str, identity: int, **facts: Any) -> Repository:
+    """Return one of the repositories of `prospector`, by default in Python and under MIT."""
+    common = {"language": "Python", "license": "MIT", "created_at": "2023-01-02T09:00:00Z"}
+    known: dict[str, Any] = {**common, "pushed_at": "2024-06-01T12:00:00Z", **facts}
+    return Repository(owner="prospector", name=name, id=identity, **known)
+
+
 def stub_repository(full_name: str) -> Repository:
     """Return a plausible fork for a name of which the world knows nothing else."""
     owner, _, name = full_name.partition("/")
