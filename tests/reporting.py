@@ -94,7 +94,7 @@ def make_workspace(
     save = partial(put_table, workspace, repo)
     numbers, paired = range(1, issues + 1), range(1, min(issues, 4) + 1)
     save(REPOSITORIES, [{"language": "Python", "license": "MIT", "default_branch": "main"}])
-    opened = [
+    opened: list[dict[str, Any]] = [
         {
             "number": n,
             "kind": "issue",
@@ -112,7 +112,7 @@ def make_workspace(
         {**pull, "number": 100 + n, "title": f"Mend {title} {n}", "changed_files": n}
         for n in numbers
     ]
-    save(ENTRIES, opened + pulls)
+    save(ENTRIES, [*opened, *pulls])
     reply = {"kind": "comment", "author_association": "member", "body": "Try a finer sieve."}
     save(COMMENTS, [{**reply, "number": n, "comment_id": n} for n in numbers])
     signals = (["keyword", "closed_by"], ["keyword"])
