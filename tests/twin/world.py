@@ -152,14 +152,13 @@ Item = Comment | Review | Commit | Event
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file changed by a pull request; `status` is REST's word, `patch` None for binaries."""
+    """A file changed by a pull request; `status` is REST's word."""
 
     path: str
     status: str
     additions: int
     deletions: int
     previous: str | None = None
-    patch: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
