@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from goldpan.core.errors import AuthenticationError, GoldpanError, MiningError
 from goldpan.miners.github.announced import Path as Via
@@ -16,7 +16,7 @@ from goldpan.miners.mine import MineResult
 from tests.mining import Tables, assert_current, coverage_of, mine_twin, table_bytes
 from tests.twin import ERRORS, Editor, Fault, Faults, Limits, Twin, World
 from tests.twin.mentions import link
-from tests.twin.world import File, Ref, Repository
+from tests.twin.world import File, Ref, made_up_repository
 
 RIFFLE = "prospector/riffle"
 LONG, PARENT, CHILD, WIDE, BARE, SMALL, MOVED, PLAIN = range(1, 9)
@@ -120,16 +120,9 @@ class Outcome:
 
 def matrix_world() -> World:
     """Return a repository whose eight entries make every kind of request necessary."""
-    facts: dict[str, Any] = {
-        "owner": "prospector",
-        "created_at": "2023-01-02T09:00:00Z",
-        "pushed_at": "2024-06-01T12:00:00Z",
-        "language": "Python",
-        "license": "MIT",
-    }
     world = World(
-        Repository(name="washer", id=61_000_003, description="Washes gravel", **facts),
-        Repository(name="pan", id=61_000_002, description="Where gravel is washed", **facts),
+        made_up_repository("washer", 61_000_003, description="Washes gravel"),
+        made_up_repository("pan", 61_000_002, description="Where gravel is washed"),
     )
     editor = Editor(world, start="2023-01-02T09:00:00Z", step=60)
     editor.issue("Which gravel is washed first?", "Please discuss.", labels=["question"])

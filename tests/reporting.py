@@ -61,7 +61,9 @@ def day(year: int, month: int = 1, number: int = 1) -> datetime:
     return datetime(year, month, number, tzinfo=UTC)
 
 
-def verdict(issue: int, criterion: str, keep: bool | None, **more: Any) -> dict[str, Any]:
+def verdict(
+    issue: int, criterion: str, keep: bool | None, reason: str | None = None, **more: Any
+) -> dict[str, Any]:
     return {
         "repo": REPO,
         "subject": "issue",
@@ -70,6 +72,7 @@ def verdict(issue: int, criterion: str, keep: bool | None, **more: Any) -> dict[
         "criterion": criterion,
         "decides": criterion in PROFILE.decide,
         "keep": keep,
+        "reason": reason,
         "profile": PROFILE.name,
         "settings": "0",
         **more,
@@ -90,92 +93,49 @@ def make_workspace(
     """
     workspace = WorkspaceLayout(root)
     save = partial(put_table, workspace, repo)
-    numbers = range(1, issues + 1)
+    numbers, paired = range(1, issues + 1), range(1, min(issues, 4) + 1)
     save(REPOSITORIES, [{"language": "Python", "license": "MIT", "default_branch": "main"}])
+    opened: list[dict[str, Any]] = [
+        {
+            "number": n,
+            "kind": "issue",
+            "title": f"{title} {n}",
+            "body": body * n,
+            "created_at": day(2018 + n % 5),
+            "updated_at": day(2024),
+            "author_association": "member" if n % 4 == 0 else "none",
+            "labels": ["bug"] if n % 2 else ["bug", title],
+        }
+        for n in numbers
+    ]
+    pull = {"kind": "pull", "created_at": day(2020)}
+    pulls = [
+        {**pull, "number": 100 + n, "title": f"Mend {title} {n}", "changed_files": n}
+        for n in numbers
+    ]
+    save(ENTRIES, [*opened, *pulls])
+    reply = {"kind": "comment", "author_association": "member", "body": "Try a finer sieve."}
+    save(COMMENTS, [{**reply, "number": n, "comment_id": n} for n in numbers])
+    signals = (["keyword", "closed_by"], ["keyword"])
+    pairs = [{"issue": n, "pull_repo": repo, "pull": 100 + n, "merged": n < 3} for n in paired]
     save(
-        ENTRIES,
-        [
-            {
-                "number": n,
-                "kind": "issue",
-                "title": f"{title} {n}",
-                "body": body * n,
-                "created_at": day(2018 + n % 5),
-                "updated_at": day(2024),
-                "author_association": "member" if n % 4 == 0 else "none",
-                "labels": ["bug"] if n % 2 else ["bug", title],
-            }
-            for n in numbers
-        ]
-        + [
-            {
-                "number": 100 + n,
-                "kind": "pull",
-                "title": f"Mend {title} {n}",
-                "created_at": day(2020),
-                "changed_files": n,
-            }
-            for n in numbers
-        ],
-    )
-    save(
-        COMMENTS,
-        [
-            {
-                "number": n,
-                "comment_id": n,
-                "kind": "comment",
-                "author_association": "member",
-                "body": "Try a finer sieve.",
-            }
-            for n in numbers
-        ],
-    )
-    save(
-        PAIRS,
-        [
-            {
-                "issue": n,
-                "pull_repo": repo,
-                "pull": 100 + n,
-                "signals": ["keyword"] if n % 2 else ["keyword", "closed_by"],
-                "merged": n < 3,
-            }
-            for n in range(1, min(issues, 4) + 1)
-        ],
+        PAIRS, [{**pair, "signals": signals[n % 2]} for n, pair in zip(paired, pairs, strict=True)]
     )
     save(REVISIONS, [{"number": 101, "state": "base"}, {"number": 102, "state": "merge_parent"}])
-    verdicts = [
-        row
-        for n in numbers
-        for row in (
-            verdict(
-                n, "length", n % 3 != 0, reason=None if n % 3 else "too-short", value=float(10 * n)
-            ),
-            verdict(
-                n,
-                "people",
-                None if n == 2 else n % 2 == 1,
-                reason=None if n % 2 else "alone",
-                evidence=title,
-            ),
-            verdict(n, "tone", n != 5, reason="rude" if n == 5 else None),
-        )
-    ] + [
-        verdict(
-            n,
-            "landed",
-            n < 3,
-            subject="pair",
-            pull_repo=repo,
-            pull=100 + n,
-            reason=None if n < 3 else "not-merged",
-        )
-        for n in range(1, min(issues, 4) + 1)
-    ]
-    for row in verdicts:
-        row["repo"] = repo
-    put_rows(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, verdicts)
+    verdicts = []
+    for n in numbers:
+        short, alone, rude = n % 3 == 0, n % 2 == 0, n == 5
+        people = None if n == 2 else not alone
+        verdicts += [
+            verdict(n, "length", not short, "too-short" if short else None, value=10.0 * n),
+            verdict(n, "people", people, "alone" if alone else None, evidence=title),
+            verdict(n, "tone", not rude, "rude" if rude else None),
+        ]
+    for n in paired:
+        of = {"subject": "pair", "pull_repo": repo, "pull": 100 + n}
+        verdicts.append(verdict(n, "landed", n < 3, None if n < 3 else "not-merged", **of))
+    rows = ({**row, "repo": repo} for row in verdicts)
+    put_rows(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, rows)
     return workspace
 
 

@@ -67,8 +67,10 @@ def judged(base: Base, stage: Stage, done: Done, files: Iterable[str]) -> tuple[
     """Judge a run: it made what an undisturbed one makes, or failed and told of a file."""
     if problem := defect(done):
         return "forbidden", problem
+    if done.code and names(done, files):
+        return "named", ""
     if done.code:
-        return ("named" if names(done, files) else "forbidden"), f"no file is named: {tail(done)}"
+        return "forbidden", f"no file is named: {tail(done)}"
     problem = unlike(base, stage)
     return ("forbidden" if problem else "same"), problem or ""
 

@@ -62,13 +62,9 @@ def come_back(tmp_path: Path, tasks: list[Task]) -> None:
     assert len(list_metas(tmp_path / "files")) == len(tasks)
 
 
-def test_every_type_comes_back(tmp_path: Path) -> None:
-    come_back(tmp_path, [make_task(f"task_of_{at}", kind) for at, kind in enumerate(TYPES)])
-
-
 def test_every_registry_task_comes_back(tmp_path: Path) -> None:
     tasks = list(load_tasks().values())
-    assert len(tasks) > 30
+    assert {task.type for task in tasks} == set(TYPES)
     come_back(tmp_path, tasks)
 
 
@@ -174,7 +170,7 @@ def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
     assert imported.task.category == "Detection -> Something New"
     task = load_tasks(workspace.root / "tasks")[imported.task.name]
     assert task == imported.task
-    assert [problem.key for problem in check_task(task)] == ["prompt.negative_examples"] * 4
+    assert not list(check_task(task))
     assert tables(imported.directory)["train"]["text"].to_pylist() == ["int a; ||| int b;"]
 
     datasets = [TaskDataset(task, imported.directory)]

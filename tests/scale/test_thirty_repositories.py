@@ -112,8 +112,7 @@ def write_plan(path: Path, server: OpenAIServer) -> None:
     """Write the example with the paper's review, and with the history that is at hand."""
     text = (EXAMPLES / "faun-eval.toml").read_text(encoding="utf-8")
     assert set(tomllib.loads(text)["repositories"]["listed"]) == LISTED.keys()
-    review = '[review]\nprofile = "faun-eval"\n[review.options]\n'
-    review += f'\nmodels = ["gpt-4o"]\nbase_url = "{server.url}"\n'
+    review = f'[review]\nprofile = "faun-eval"\nmodel = "gpt-4o"\nbase_url = "{server.url}"\n'
     text = text.replace("[pair]", f'[clone]\nsource = "sluice.git"\n\n{review}\n[pair]')
     required = {"qa": "question-answer", "fault-localization": "problem-solution"}
     for family in TARGETS:
@@ -156,7 +155,7 @@ def test_killed_resumed_and_run_again(finished: Finished) -> None:
     assert set(states(result).values()) <= {"done", "fresh"}
     assert not any(keys_kept_twice(finished.lab, repo) for repo in repositories)
     (review,) = (unit for unit in result["units"] if unit["stage"] == "review")
-    reviewed = int(review["said"].split()[0])
+    reviewed = int(review["summary"].split()[0])
     assert reviewed <= len(finished.server.chats) <= reviewed + IN_FLIGHT
     for name in TARGETS:
         state = project.hub.repo(f"your-name/faun-eval-{name}")
@@ -173,7 +172,7 @@ def test_killed_resumed_and_run_again(finished: Finished) -> None:
     )
     for unit in result["units"]:
         if unit["stage"] in ("dataset", "evaluate", "publish"):
-            sys.stdout.write(f"{unit['unit']}: {unit['said']}, {unit['seconds']:.1f} s\n")
+            sys.stdout.write(f"{unit['unit']}: {unit['summary']}, {unit['seconds']:.1f} s\n")
 
 
 def test_the_datasets_are_of_the_papers_size(finished: Finished) -> None:

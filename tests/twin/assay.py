@@ -16,7 +16,7 @@ from .editing import Editor
 from .mentions import link
 from .store import World
 from .tracker import play
-from .world import Repository
+from .world import made_up_repository
 
 _START = "2022-12-05T08:00:00Z"
 _TEXTS = Path(__file__).parent / "assay_texts"
@@ -101,15 +101,11 @@ def assay_code() -> Code:
 
 def assay_world() -> World:
     """Return the world of this repository alone, always the same."""
-    repository = Repository(
-        owner="prospector",
-        name="assay",
-        id=61_000_003,
+    repository = made_up_repository(
+        "assay",
+        61_000_003,
         created_at=_START,
-        pushed_at="2024-06-01T12:00:00Z",
         description="Read, check and summarize tables of measurements",
-        language="Python",
-        license="MIT",
         stars=1_208,
         forks=97,
     )

@@ -15,12 +15,10 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
-    GraphQLIncludeDirective,
     GraphQLInterfaceType,
     GraphQLNamedType,
     GraphQLObjectType,
     GraphQLSchema,
-    GraphQLSkipDirective,
     InlineFragmentNode,
     OperationDefinitionNode,
     SelectionNode,
@@ -101,8 +99,6 @@ class _Walk:
         path: tuple[str, ...],
     ) -> None:
         for node in selections.selections:
-            if not self._included(node):
-                continue
             if isinstance(node, FieldNode):
                 self._field(node, parent, parents, path)
                 continue
@@ -186,14 +182,3 @@ class _Walk:
                 path,
             )
         return count
-
-    def _included(self, node: SelectionNode) -> bool:
-        for directive in node.directives or ():
-            name = directive.name.value
-            if name in (GraphQLIncludeDirective.name, GraphQLSkipDirective.name):
-                value = value_from_ast_untyped(
-                    (directive.arguments or ())[0].value, dict(self.variables)
-                )
-                if bool(value) is (name == GraphQLSkipDirective.name):
-                    return False
-        return True

@@ -11,7 +11,16 @@ from .editing import Editor
 from .paging import Page, in_order, paginate
 from .resolvers import Info, Resolver, attribute, last_edited_at, small, upper, world
 from .store import World
-from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, Repository, node_id
+from .world import (
+    Account,
+    Category,
+    Discussion,
+    DiscussionComment,
+    Label,
+    Ref,
+    made_up_repository,
+    node_id,
+)
 from .writing import MAINTAINER, VISITOR, Hand, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)
@@ -237,16 +246,7 @@ def hold_long(forum: Forum, comments: int, replies: int) -> int:
 
 def forum_world() -> World:
     """Return a small library whose users rather ask in discussions than in issues."""
-    sluice = Repository(
-        owner="prospector",
-        name="sluice",
-        id=61_000_003,
-        created_at="2023-01-02T09:00:00Z",
-        pushed_at="2024-06-01T12:00:00Z",
-        language="Python",
-        license="MIT",
-    )
-    world = World(sluice)
+    world = World(made_up_repository("sluice", 61_000_003))
     editor = Editor(world, start="2024-01-01T09:00:00Z")
     number = editor.issue(
         "How do I sieve two columns at once?",

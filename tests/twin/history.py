@@ -255,11 +255,6 @@ def changed_files(repository: Path, base: str, head: str) -> list[File]:
     compare = (inside, "diff", "--find-renames")
     counts = git(*compare, "--numstat", "-z", fork, head).decode().split("\0")
     words = git(*compare, "--name-status", "-z", fork, head).decode().split("\0")
-    patches = git(*compare, fork, head).decode(errors="replace")
-    hunks = [
-        patch[patch.index("\n@@ ") + 1 :] if "\n@@ " in patch else None
-        for patch in f"\n{patches}".split("\ndiff --git ")[1:]
-    ]
     files: list[File] = []
     while counts[0]:
         added, deleted, path = counts.pop(0).split("\t", 2)
@@ -270,7 +265,7 @@ def changed_files(repository: Path, base: str, head: str) -> list[File]:
         if words.pop(0) != path:
             raise ValueError(f"git lists {path!r} in two orders")
         plus, minus = (0 if number == "-" else int(number) for number in (added, deleted))
-        files.append(File(path, _STATUS[letter], plus, minus, previous, hunks[len(files)]))
+        files.append(File(path, _STATUS[letter], plus, minus, previous))
     return files
 
 

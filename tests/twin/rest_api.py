@@ -19,7 +19,6 @@ from .rest_search import search_repositories
 from .store import World
 from .world import FILES_LIMIT, ORDERS, Entry, Repository
 
-DIFF = "application/vnd.github.diff"
 _REPOSITORY = re.compile(
     r"/(?:repos/(?P<owner>[^/]+)/(?P<name>[^/]+)|repositories/(?P<id>\d+))(?P<rest>/.*)?"
 )
@@ -43,7 +42,7 @@ class RestApi:
     limits: Limits
     pager: Pager
 
-    def get(self, target: str, api: str, *, authenticated: bool = True, accept: str = "") -> Answer:
+    def get(self, target: str, api: str, *, authenticated: bool = True) -> Answer:
         """Answer a request target (path and query); `api` is the base URL for links."""
         path, _, text = target.partition("?")
         query = dict(parse_qsl(text, keep_blank_values=True))
@@ -56,7 +55,7 @@ class RestApi:
             repository = self._repository(match, api, text)
             if repository.private and not authenticated:
                 raise FailedError(404, "Not Found")
-            call = Call(path, query, api, repository, accept, route.name)
+            call = Call(path, query, api, repository, route.name)
             numbers = () if route.number is None else (route.number,)
             return _HANDLERS[route.name][1](self, call, *numbers)
         except FailedError as problem:
@@ -143,19 +142,10 @@ class RestApi:
         return Answer(body=views.issue_json(self._entry(call, number), call.api))
 
     def pull(self, call: Call, number: int) -> Answer:
-        """Show one pull request in full, or its diff as text where that is asked for."""
-        if call.accept == DIFF:
-            return self._diff(call, number)
+        """Show one pull request in full."""
         return Answer(
             body=views.pull_json(self.world, self._pull(call, number), call.api, full=True)
         )
-
-    def _diff(self, call: Call, number: int) -> Answer:
-        pull = self._pull(call, number).pull
-        if number in call.repository.unlisted_files:
-            raise FailedError(406, "Sorry, the diff exceeded the maximum number of lines (20000)")
-        kind = {"Content-Type": f"{DIFF}; charset=utf-8"}
-        return Answer(body=views.diff_text(pull.files if pull else ()), headers=kind)
 
     def all_comments(self, call: Call) -> Answer:
         """List the plain comments of all entries, of pull requests alone without issues."""

@@ -72,7 +72,6 @@ class Call:
     query: dict[str, str]
     api: str
     repository: Repository
-    accept: str
     name: str
 
     def flag(self, name: str, default: str) -> str:

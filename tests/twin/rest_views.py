@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from typing import Any
 
 from .store import World, repository_node_id
@@ -67,7 +66,6 @@ def repository_json(repository: Repository, api: str) -> Json:
         "updated_at": repository.pushed_at,
         "stargazers_count": repository.stars,
         "forks_count": repository.forks,
-        "disabled": False,
         "has_issues": repository.has_issues,
         "license": license_id
         and {"key": license_id.lower(), "name": license_id, "spdx_id": license_id},
@@ -76,12 +74,7 @@ def repository_json(repository: Repository, api: str) -> Json:
 
 def label_json(label: Label) -> Json:
     """Return a label."""
-    return {
-        **_fields(label, "id", "name", "color"),
-        "node_id": node_id("LA", label.id),
-        "default": False,
-        "description": None,
-    }
+    return {**_fields(label, "id", "name", "color"), "node_id": node_id("LA", label.id)}
 
 
 def _entry_json(entry: Entry, api: str) -> Json:
@@ -194,7 +187,6 @@ def review_comment_json(comment: ReviewComment, api: str) -> Json:
         **_fields(comment, "id", "node_id", "diff_hunk", "path", "line"),
         **_fields(comment, "created_at", "updated_at"),
         "pull_request_review_id": comment.review,
-        "side": "RIGHT",
         "user": maybe_account(comment.author, api),
         "body": comment.body or "",
         "html_url": f"{SITE}/{comment.home.repo}/pull/{comment.home.number}"
@@ -232,54 +224,20 @@ def commit_json(commit: Commit, api: str) -> Json:
         "author": {**person, "date": commit.authored_at},
         "committer": {**person, "date": commit.committed_at},
         "message": commit.message,
-        "parents": [],
     }
 
 
 def file_json(file: File) -> Json:
-    """Return a changed file; binaries have no `patch`, only renames a `previous_filename`."""
+    """Return a changed file; only renames have a `previous_filename`."""
     made: Json = {
         "sha": f"{zlib.crc32(file.path.encode('utf-8', 'surrogatepass')):08x}" * 5,
         "filename": file.path,
         **_fields(file, "status", "additions", "deletions"),
         "changes": file.additions + file.deletions,
     }
-    if file.patch is not None:
-        made["patch"] = file.patch
     if file.previous is not None:
         made["previous_filename"] = file.previous
     return made
-
-
-def diff_text(files: Iterable[File]) -> bytes:
-    """Return the diff of changed files, with all that `files` knows: it lacks modes and ids."""
-    lines: list[str] = []
-    for file in files:
-        before, after = _quoted("a/", file.previous or file.path), _quoted("b/", file.path)
-        lines.append(f"diff --git {before} {after}")
-        if file.status in ("added", "removed"):
-            lines.append(f"{'new' if file.status == 'added' else 'deleted'} file mode 100644")
-        if file.previous is not None:
-            lines += [f"rename from {_quoted('', file.previous)}"]
-            lines += [f"rename to {_quoted('', file.path)}"]
-        old = "/dev/null" if file.status == "added" else before
-        new = "/dev/null" if file.status == "removed" else after
-        if file.patch is not None:
-            lines += [f"--- {old}", f"+++ {new}", file.patch.rstrip("\n")]
-        elif file.previous is None:
-            lines.append(f"Binary files {old} and {new} differ")
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _quoted(prefix: str, path: str) -> str:
-    """Quote a path as git does where it holds what its lines could not."""
-    if not any(sign in '"\\' or not 32 <= ord(sign) < 127 for sign in path):
-        return prefix + path
-    signs = (
-        chr(value) if 32 <= value < 127 and chr(value) not in '"\\' else f"\\{value:03o}"
-        for value in path.encode("utf-8", "surrogatepass")
-    )
-    return f'"{prefix}{"".join(signs)}"'
 
 
 def timeline_json(world: World, item: Item, api: str) -> Json:

@@ -212,12 +212,7 @@ class Twin(LocalServer):
         if route is not None and route.name == "rate_limit":
             budget = self.meter.state(received.token, "core")
             return self._plain(Answer(body=self._rates(received.token)), budget), _UNPRICED
-        answer = self._rest.get(
-            target,
-            self.url + prefix,
-            authenticated=bool(received.token),
-            accept=received.headers.get("Accept", ""),
-        )
+        answer = self._rest.get(target, self.url + prefix, authenticated=bool(received.token))
         body = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
         granted, budget = self.meter.charge(received.token, resource, 1)
         if not granted:

@@ -16,13 +16,6 @@ COMPANY = Account("prospector", 4_100_013, "Organization")
 COPILOT = Account("copilot-swe-agent", 198_982_749, "Bot", "Copilot")
 SANA = Account("sana-q", 4_100_003)
 
-_PATCH = """\
-@@ -10,3 +10,4 @@ def records(stream):
-     for line in stream:
--        yield line
-+        if line:
-+            yield line
-"""
 _TEXTS = Path(__file__).parent / "tracker_texts"
 
 
@@ -42,8 +35,8 @@ def keywords(editor: Editor) -> None:
             head=f"{module}-{issue}",
             commits=[remedy, "Add a test"],
             files=[
-                File(f"src/sluice/{module}.py", "modified", 2, 1, patch=_PATCH),
-                File(f"tests/test_{module}_{issue}.py", "added", 9, 0, patch="@@ -0,0 +1 @@\n+x"),
+                File(f"src/sluice/{module}.py", "modified", 2, 1),
+                File(f"tests/test_{module}_{issue}.py", "added", 9, 0),
             ],
         )
         editor.review(pull, "APPROVED", "Looks good.", [(f"src/sluice/{module}.py", "Nice.")])
@@ -139,11 +132,11 @@ def texts(editor: Editor) -> None:
         "Rearrange files",
         "Moves, removes and adds.",
         files=[
-            File("docs/guide.md", "renamed", 1, 1, previous="doc/guide.md", patch="@@ -1 +1 @@"),
-            File("setup.py", "removed", 0, 20, patch="@@ -1,20 +0,0 @@"),
+            File("docs/guide.md", "renamed", 1, 1, previous="doc/guide.md"),
+            File("setup.py", "removed", 0, 20),
             File("docs/logo.png", "added", 0, 0),
-            File("../../etc/passwd", "added", 1, 0, patch="@@ -0,0 +1 @@\n+root"),
-            File('src/sluice/a b\t"c".py', "modified", 1, 1, patch="@@ -1 +1 @@"),
+            File("../../etc/passwd", "added", 1, 0),
+            File('src/sluice/a b\t"c".py', "modified", 1, 1),
         ],
     )
     editor.old_thread(path, "setup.py", ["Do we still need this?", "No."])

@@ -7,7 +7,7 @@ from .editing import Editor
 from .mentions import link
 from .store import World
 from .tracker import tracker
-from .world import Repository
+from .world import made_up_repository
 
 _START = "2023-01-02T09:00:00Z"
 
@@ -23,27 +23,15 @@ def demo_world() -> World:
 
 
 def _world(*, ordinary: bool) -> World:
-    sluice = Repository(
-        owner="prospector",
-        name="sluice",
-        id=61_000_001,
-        created_at=_START,
-        pushed_at="2024-06-01T12:00:00Z",
+    sluice = made_up_repository(
+        "sluice",
+        61_000_001,
         description="Sieve streams of records with little memory",
-        language="Python",
-        license="MIT",
         stars=314,
         forks=15,
     )
-    pan = Repository(
-        owner="prospector",
-        name="pan",
-        id=61_000_002,
-        created_at=_START,
-        pushed_at="2024-06-01T12:00:00Z",
-        description="Where sluice is used",
-        language="Python",
-        license="Apache-2.0",
+    pan = made_up_repository(
+        "pan", 61_000_002, description="Where sluice is used", license="Apache-2.0"
     )
     world = World(sluice, pan)
     editor = Editor(world, start=_START)

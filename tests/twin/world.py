@@ -152,14 +152,13 @@ Item = Comment | Review | Commit | Event
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file changed by a pull request; `status` is REST's word, `patch` None for binaries."""
+    """A file changed by a pull request; `status` is REST's word."""
 
     path: str
     status: str
     additions: int
     deletions: int
     previous: str | None = None
-    patch: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +338,13 @@ class Repository:
     def full_name(self) -> str:
         """Return `owner/name`."""
         return f"{self.owner}/{self.name}"
+
+
+def made_up_repository(name: str, identity: int, **facts: Any) -> Repository:
+    """Return one of the repositories of `prospector`, by default in Python and under MIT."""
+    common = {"language": "Python", "license": "MIT", "created_at": "2023-01-02T09:00:00Z"}
+    known: dict[str, Any] = {**common, "pushed_at": "2024-06-01T12:00:00Z", **facts}
+    return Repository(owner="prospector", name=name, id=identity, **known)
 
 
 def stub_repository(full_name: str) -> Repository:

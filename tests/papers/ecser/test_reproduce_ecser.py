@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.papers.ecser.sets import requirements
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.finding import find_recipe
+from tests.pages import write_requirements
 from tests.places import DATA
 from tests.reproducing import cells, reproduce_tables
 
@@ -96,19 +98,11 @@ def test_counts_of_other_names_are_a_problem(
 
 
 def requirement_files(folder: Path) -> Path:
-    """Write a training set and one external set."""
-    folder.mkdir()
-    rows = [
-        (f"The system shall send report {number}", 1, 0)
-        if number % 2
-        else (f"The product shall respond, within {number} seconds", 0, 1)
-        for number in range(30)
-    ]
-    lines = ["ProjectID,RequirementText,Class,IsFunctional,IsQuality"]
-    lines += [f"1,'{text}',F,{first},{second}" for text, first, second in rows]
-    (folder / "promise-reclass.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    """Write a training set, and one external set that has some of its requirements."""
+    text = write_requirements(folder, 30).read_text(encoding="utf-8")
     lines = ["ProjectID,RequirementText,IsFunctional,IsQuality"]
-    lines += [f'1,"{text}!",{first},{second}' for text, first, second in rows[:8]]
+    for row in list(csv.DictReader(text.splitlines(), quotechar="'"))[:8]:
+        lines.append(f'1,"{row["RequirementText"]}!",{row["IsFunctional"]},{row["IsQuality"]}')
     (folder / "leeds.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
