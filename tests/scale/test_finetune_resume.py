@@ -16,6 +16,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson, unchosen
 from tests.places import ROOT
@@ -233,10 +234,11 @@ def test_waiting_begins_once_answers_differ(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"epochs": 10, "evaluations": 10, "patience": 1}
     several, one_of_two = find_task("comment_type_java"), find_task("requirement_type")
     labels = [several.label_names[0]]
-    for task, right, other, rate in (
+    cases: list[tuple[Task, Any, Any, float]] = [
         (several, labels, [], 3e-3),
         (one_of_two, *one_of_two.label_names, 1e-7),
-    ):
+    ]
+    for task, right, other, rate in cases:
         pairs = [("fast", right), *[("gravel", other)] * 3] * 8
         taught = lesson(task, rows(task, pairs), tmp_path / task.name)
         facts = fit("bert", taught, learning_rate=rate, **settings).facts
