@@ -236,7 +236,7 @@ def test_waiting_begins_once_answers_differ(tmp_path: Path) -> None:
     labels = [several.label_names[0]]
     cases: list[tuple[Task, Any, Any, float]] = [
         (several, labels, [], 3e-3),
-        (one_of_two, *one_of_two.label_names, 1e-7),
+        (one_of_two, one_of_two.label_names[0], one_of_two.label_names[1], 1e-7),
     ]
     for task, right, other, rate in cases:
         pairs = [("fast", right), *[("gravel", other)] * 3] * 8
