@@ -101,7 +101,10 @@ class Record:
             if self.size:
                 body = _UNPACKER.of_thread.decompress(frame, max_output_size=self.size + 1)
             else:  # which the call above takes for granted
-                body = _UNPACKER.of_thread.decompressobj().decompress(frame)
+                unpacker = _UNPACKER.of_thread.decompressobj()
+                body = unpacker.decompress(frame)
+                if not unpacker.eof:
+                    return None
         except zstandard.ZstdError:
             return None
         return body if len(body) == self.size else None
