@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +84,7 @@ class Place:
         self.patch.setattr(sys, "argv", ["goldpan", *line.split()])
         self.capture.readouterr()
         with pytest.raises(SystemExit) as caught:
-            main()
+            copy_context().run(main)  # which sets what a program prints itself
         output = "".join(self.capture.readouterr())
         assert "Goldpan itself failed" not in output, output
         assert not finds(output.encode("utf-8", "surrogatepass"), SECRETS), output

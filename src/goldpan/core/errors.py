@@ -1,4 +1,26 @@
-"""Errors that users see, as one hierarchy; rooms add kinds of their own.
+"""Errors that users see, as one hierarchy.
+
+    GoldpanError
+    ├── UsageError               the command line, a setting or an input file is wrong
+    │   └── UnknownNameError     a name is unknown, which a plugin may bring
+    ├── WorkspaceError           the workspace is locked, damaged or holds something else
+    ├── DatasetError             a dataset cannot be written, or is not what it should be
+    │   └── WrongAnswerError     a row has no answer of its task (`datasets/tasks/table_reader.py`)
+    ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/apply.py`)
+    ├── EndpointError            a model's endpoint serves nobody (`llm/exchange.py`)
+    ├── StudioError              Label Studio does not do what it should
+    ├── PublishError             a dataset cannot go to the Hub
+    ├── EvaluationError          a model cannot be run or a run cannot be read
+    │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)
+    ├── StatisticsError          scores cannot be compared (`evaluation/compare/scores.py`)
+    ├── PluginError              a plugin cannot be imported, or fails (`core/plugins/loading.py`)
+    ├── StoppedError             the user pressed Ctrl-C
+    └── MiningError
+        ├── AuthenticationError  GitHub does not accept the token
+        ├── RepositoryError      the repository is not there, blocked or out of sight
+        ├── ServerError          GitHub did not answer well, however often it was asked
+        ├── QueryError           GitHub refused a query: asking again cannot help
+        └── GitError             git cannot fetch or read a repository's history
 
 Every message names the input and the cause, and ends with the remedy.
 """
